@@ -1,0 +1,84 @@
+"""What every map does with its input: checks, row layout, masks, precision. One place, so that all maps agree."""
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+RowMap = Callable[[Tensor], Tensor]
+
+
+def on_rows(row_map: RowMap, scores: Tensor, dim: int, mask: Tensor | None) -> Tensor:
+    """Apply `row_map` along `dim` of `scores` and give its weights in the shape and dtype of `scores`.
+
+    `row_map` gets rows along the last dimension, in float32 or float64, with -inf in every slot that is not kept,
+    and returns weights of the same shape that are 0 in those slots.
+
+    Args:
+        scores: floating-point tensor of any shape with at least one dimension.
+        dim: the dimension along which weights are formed.
+        mask: None, or a boolean tensor broadcastable to `scores`; True keeps a slot.
+
+    Raises:
+        TypeError: `scores` is not floating-point, or `mask` is not boolean.
+        ValueError: `scores` has no dimension or none left along `dim`, or `mask` does not broadcast to it.
+        IndexError: `scores` has no dimension `dim`.
+    """
+    check(scores, dim)
+    rows = scores if mask is None else scores.masked_fill(~broadcast(mask, scores), -torch.inf)
+    rows = rows.movedim(dim, -1)
+    if scores.dtype in (torch.float16, torch.bfloat16):
+        rows = rows.float()
+    return row_map(rows).to(scores.dtype).movedim(-1, dim)
+
+
+def check(scores: Tensor, dim: int) -> None:
+    """Refuse scores along which no weights can be formed; see `on_rows` for the errors."""
+    if not scores.dtype.is_floating_point:
+        raise TypeError(f"scores must be floating-point, got {scores.dtype}; convert them with scores.float()")
+    if scores.ndim == 0:
+        raise ValueError("scores must have at least one dimension, got a 0-d tensor")
+    if not -scores.ndim <= dim < scores.ndim:
+        raise IndexError(f"dim={dim} is out of range for scores of shape {tuple(scores.shape)}")
+    if scores.shape[dim] == 0:
+        raise ValueError(f"scores of shape {tuple(scores.shape)} have no slot along dim={dim}")
+
+
+def broadcast(mask: Tensor, scores: Tensor) -> Tensor:
+    """`mask` expanded to the shape of `scores`; see `on_rows` for the errors."""
+    if mask.dtype != torch.bool:
+        raise TypeError(f"mask must be boolean (True keeps a slot), got {mask.dtype}")
+    try:
+        return mask.expand(scores.shape)
+    except RuntimeError as error:
+        shapes = f"mask of shape {tuple(mask.shape)} does not broadcast to scores of shape {tuple(scores.shape)}"
+        raise ValueError(shapes) from error
+
+
+def per_row(parameter: Tensor, scores: Tensor, dim: int, name: str) -> Tensor:
+    """`parameter` laid out against rows moved to the last dimension, shape (..., 1).
+
+    Raises ValueError where `parameter` has more than one value along `dim`: a tensor of shape (H,) could be meant
+    per head or per slot, so one value per head has to come as (H, 1, 1).
+    """
+    if parameter.ndim > scores.ndim:
+        raise ValueError(f"{name} of shape {tuple(parameter.shape)} has more dimensions than scores")
+    aligned = parameter.reshape((1,) * (scores.ndim - parameter.ndim) + tuple(parameter.shape))
+    fits = all(size in (1, rows) for size, rows in zip(aligned.shape, scores.shape, strict=True))
+    if aligned.shape[dim] != 1 or not fits:
+        raise ValueError(
+            f"{name} of shape {tuple(parameter.shape)} must broadcast to scores of shape {tuple(scores.shape)} with "
+            f"size 1 along dim={dim}; one value per head of (batch, heads, queries, keys) has shape (heads, 1, 1)"
+        )
+    return aligned.movedim(dim, -1)
+
+
+def kept(rows: Tensor) -> Tensor:
+    """Which slots of `rows` count: all but -inf. A NaN counts, so that its row comes out NaN."""
+    return rows != -torch.inf
+
+
+def centred(rows: Tensor) -> Tensor:
+    """`rows` minus their maximum; a row without a kept slot stays -inf instead of turning NaN."""
+    top = rows.amax(-1, keepdim=True)
+    return rows - torch.where(top == -torch.inf, 0.0, top)

@@ -1,0 +1,93 @@
+"""Values worked out to 60 digits, and the named difficult inputs."""
+
+import pytest
+import torch
+from torch import tensor
+
+from normalizers import entmax, entmax15, softmax, sparsemax, topk_softmax
+
+CASES = {
+    ("entmax", 1.0, (-2.0, 0.0, 0.5)): (0.0486108240313, 0.359188105783, 0.592201070186),
+    ("entmax", 1.25, (-2.0, 0.0, 0.5)): (0.00533941784644, 0.352109785968, 0.642550796185),
+    ("entmax", 1.5, (-2.0, 0.0, 0.5)): (0, 0.326007363662, 0.673992636338),
+    ("entmax", 1.75, (-2.0, 0.0, 0.5)): (0, 0.291787985794, 0.708212014206),
+    ("entmax", 2.0, (-2.0, 0.0, 0.5)): (0, 0.25, 0.75),
+    ("entmax", 3.0, (-2.0, 0.0, 0.5)): (0, 0, 1),
+    ("entmax", 1.05, (2.0, 1.0, 0.5, 0.0)): (0.600487896773, 0.209488771541, 0.121095995583, 0.0689273361036),
+    ("entmax", 1.5, (2.0, 1.0, 0.5, 0.0)): (0.814649437142, 0.162070112572, 0.0232804502864, 0),
+    ("entmax", 1.95, (2.0, 1.0, 0.5, 0.0)): (0.976826918173, 0.0231730818271, 0, 0),
+    ("entmax", 2.0, (2.0, 1.0, 0.5, 0.0)): (1, 0, 0, 0),
+}
+
+
+@pytest.mark.parametrize(("case", "expected"), CASES.items(), ids=str)
+@pytest.mark.parametrize("form", ["number", "tensor"])
+def test_entmax(case, expected, form):
+    _, alpha, scores = case
+    alpha = tensor(alpha, dtype=torch.float64) if form == "tensor" else alpha
+    result = entmax(tensor(scores, dtype=torch.float64), alpha)
+    torch.testing.assert_close(result, tensor(expected, dtype=torch.float64), atol=1e-12, rtol=0)
+
+
+def test_named_maps_are_entmax_at_their_alpha():
+    scores = torch.randn(50, 7, dtype=torch.float64, generator=torch.Generator().manual_seed(1)) * 3
+    for map_, alpha in ((softmax, 1.0), (entmax15, 1.5), (sparsemax, 2.0)):
+        torch.testing.assert_close(map_(scores), entmax(scores, torch.full((50, 1), alpha)), atol=1e-12, rtol=0)
+
+
+def test_topk():
+    expected = tensor([0.73105857863, 0.26894142137, 0, 0])
+    torch.testing.assert_close(topk_softmax(tensor([2.0, 1.0, 0.5, 0.0]), k=2), expected)
+
+
+def test_topk_ties_go_to_the_lowest_index():
+    assert topk_softmax(tensor([1.0, 1.0, 1.0, 0.0]), k=1).tolist() == [1, 0, 0, 0]
+    many = topk_softmax(torch.zeros(1000), k=3)
+    assert many.nonzero().flatten().tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("n", "ratio", "k"), [(17, 0.125, 3), (17, 0.25, 5), (17, 0.5, 9), (97, 0.125, 13), (97, 0.25, 25), (97, 0.5, 49)]
+)
+def test_topk_ratio_keeps_the_published_counts(n, ratio, k):
+    scores = torch.randn(20, n, generator=torch.Generator().manual_seed(2))
+    assert ((topk_softmax(scores, ratio=ratio) > 0).sum(-1) == k).all()
+
+
+def test_topk_ratio_is_read_as_the_decimal_it_was_written_as():
+    assert (topk_softmax(torch.randn(30), ratio=0.1) > 0).sum() == 3
+
+
+def test_topk_ratio_counts_kept_slots_per_row():
+    mask = tensor([[True] * 4 + [False] * 4, [True] * 8])
+    assert (topk_softmax(torch.randn(2, 8), ratio=0.5, mask=mask) > 0).sum(-1).tolist() == [2, 4]
+
+
+def test_entmax15_with_a_masked_slot():
+    pair = entmax15(tensor([1.0, 0.0]))
+    torch.testing.assert_close(pair, tensor([0.8307189, 0.1692811]), atol=1e-7, rtol=0)
+    masked = entmax15(tensor([1.0, 0.0, 5.0]), mask=tensor([True, True, False]))
+    assert masked.tolist() == [*pair.tolist(), 0.0]
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e3, 1e6])
+def test_sparsemax_ignores_a_common_offset(offset):
+    scores = tensor([0.5, 0.25, 0.0, -1.0])
+    assert sparsemax(scores + offset).tolist() == sparsemax(scores).tolist()
+
+
+def test_entmax15_of_huge_scores():
+    assert entmax15(tensor([1e8, 1e8])).tolist() == [0.5, 0.5]
+    assert entmax15(tensor([1e8, 0.0])).tolist() == [1.0, 0.0]
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_entmax15_one_hot_among_large_negative_scores(dtype):
+    scores = torch.full((129,), -1005.0)
+    scores[128] = -1000.0
+    # bfloat16 cannot tell -1005 from -1004, but keeps it apart from -1000.
+    result = entmax15(scores.to(dtype))
+    assert result.argmax() == 128
+    assert result.dtype == dtype
+    assert result.sum() == 1
+    assert (result[:128] == 0).all()
