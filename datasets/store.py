@@ -1,0 +1,92 @@
+"""Prepare once, verify always: the one way from a source's name to its arrays, for read and for generated data alike.
+
+Prepared arrays lie in `<root>/prepared/<source>[-<option>=<value>…]/`. They are built into a temporary folder beside it
+and renamed in one step, under a lock per source (which also covers its raw files), so a folder with the right name is
+always whole; whatever a killed process left has another name.
+"""
+
+import contextlib
+import inspect
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from filelock import FileLock
+
+from datasets import manifest
+from datasets.arrays import DataError, Prepared, Source, check
+from datasets.registry import SOURCES
+
+FOLDER = "prepared"
+
+
+def prepare(source: str, root: Path, **options: Any) -> Prepared:
+    """The verified, memory-mapped arrays of `source` with `options`, built first where `root` does not hold them yet.
+
+    Safe in any number of processes at once: one builds, the others wait and load. Every call checks the hash of every
+    file. Raises ValueError for an unknown source or option, DataError for data that is missing, damaged or cannot be
+    downloaded, and where `root` cannot be written.
+    """
+    if source not in SOURCES:
+        raise ValueError(f"source={source!r} is unknown; choose one of {', '.join(SOURCES)}")
+    entry = SOURCES[source]
+    complete = _complete(source, entry, options)
+    name = "-".join([source, *(f"{key}={value}" for key, value in complete.items())])
+    if Path(name).name != name:
+        raise ValueError(f"the options {complete} of {source} cannot name a folder; choose values without a slash")
+    folder = root / FOLDER / name
+    if not folder.exists():
+        _build(source, entry, root, folder, complete)
+    return manifest.load(folder, source, complete)
+
+
+def _complete(source: str, entry: Source, options: dict[str, Any]) -> dict[str, Any]:
+    """All options of the source in the order of its signature, defaults filled in: one folder for one meaning."""
+    known = [p for p in inspect.signature(entry.build).parameters.values() if p.kind is p.KEYWORD_ONLY]
+    unknown = options.keys() - {p.name for p in known}
+    if unknown:
+        names = ", ".join(p.name for p in known) or "none"
+        raise ValueError(f"{source} has no option {', '.join(sorted(unknown))}; its options: {names}")
+    return {p.name: options.get(p.name, p.default) for p in known}
+
+
+def _build(source: str, entry: Source, root: Path, folder: Path, options: dict[str, Any]) -> None:
+    with _writing(root):
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        lock = FileLock(folder.parent / f".{source}.lock")
+        lock.acquire()
+    try:
+        if folder.exists():  # another process was faster
+            return
+        with _writing(root):
+            for left in folder.parent.glob(f".{source}.*.part"):  # by a killed process: the lock is ours
+                shutil.rmtree(left)
+        try:
+            arrays = entry.build(root, **options)
+        except OSError as error:
+            raise DataError(f"cannot read {error.filename or root} ({error.strerror or error})") from error
+        check(entry.kind, arrays)
+        with (
+            _writing(root),
+            tempfile.TemporaryDirectory(
+                prefix=f".{source}.", suffix=".part", dir=folder.parent, ignore_cleanup_errors=True
+            ) as part,
+        ):
+            manifest.write(Path(part), source, entry.kind, options, arrays)
+            Path(part).chmod(folder.parent.stat().st_mode & 0o777)  # temporary folders are private; data may be shared
+            Path(part).rename(folder)
+    finally:
+        lock.release()
+
+
+@contextlib.contextmanager
+def _writing(root: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise DataError(
+            f"cannot write below {root.absolute()} ({error.strerror or error}). "
+            f"Name a folder that can be written, with data.root=... or the environment variable NORMBENCH_DATA."
+        ) from error
