@@ -126,7 +126,7 @@ def archive(path: Path, results_dir: Path) -> Path:
 
 
 def files(folder: Path) -> Iterator[Path]:
-    """Every record file below `folder` in sorted order; hidden files and folders (parts, archive, locks) are left out."""
+    """Every record file below `folder`, sorted; hidden files and folders (parts, archive, locks) are left out."""
     for root, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(names):

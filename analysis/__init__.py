@@ -1,0 +1,1 @@
+"""The analysis stage: run records -> statistics, tables, figures, report. Never imports torch."""

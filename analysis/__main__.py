@@ -1,0 +1,75 @@
+"""The command line: `python -m analysis records=DIR out=DIR`."""
+
+import os
+import shlex
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NoReturn, cast
+
+import hydra
+from hydra.errors import HydraException
+from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+
+from analysis.errors import InputError
+from analysis.overrides import explained, quoted
+from analysis.settings import validated
+
+CONF = Path(__file__).resolve().parent.parent / "conf"
+REQUIRED = ("records", "out")
+
+
+def main() -> None:
+    """What `python -m analysis` runs; what the user got wrong ends it with one message and status 2."""
+    words = sys.argv[1:]
+    if {"-m", "--multirun"} & set(words):
+        fail("one call makes one report: --multirun does not belong here")
+    config = composed(words)
+    if config is None:  # Hydra has shown its help or the configuration
+        return
+    try:
+        settings = validated(plain(config))
+        # Only now: help and configuration errors need neither pandas nor matplotlib.
+        from analysis.run import analyse
+
+        analyse(settings, shlex.join(["python", "-m", "analysis", *words]))
+    except (InputError, OmegaConfBaseException) as error:
+        fail(str(error))
+
+
+def composed(words: Sequence[str]) -> DictConfig | None:
+    """The configuration that Hydra makes of `words`, or None where they ask Hydra to show something instead."""
+    found: list[DictConfig] = []
+
+    def keep(config: DictConfig) -> None:
+        found.append(config)
+
+    sys.argv[1:] = [quoted(word) for word in words]
+    # Hydra then raises its refusals instead of printing and ending with status 1, so that they can be explained here.
+    os.environ["HYDRA_FULL_ERROR"] = "1"
+    try:
+        hydra.main(config_path=str(CONF), config_name="analysis", version_base="1.3")(keep)()
+    except (HydraException, OmegaConfBaseException, ValueError) as error:
+        fail(explained(words, CONF, str(error)))
+    return found[0] if found else None
+
+
+def plain(config: DictConfig) -> dict[str, Any]:
+    """`config` as plain containers. Raises InputError naming every value that is still `???`."""
+    missing = {key.partition("[")[0] for key in OmegaConf.missing_keys(config)}
+    if missing:
+        lines = [f"{key}: a value is required, as {key}=DIR" for key in REQUIRED if key in missing]
+        lines += [f"{key}: a value is required" for key in sorted(missing.difference(REQUIRED))]
+        raise InputError("\n".join(lines))
+    return cast("dict[str, Any]", OmegaConf.to_container(config, resolve=True))
+
+
+def fail(message: str) -> NoReturn:
+    """End with status 2 and `message` on standard error."""
+    print(f"error: {message}", file=sys.stderr)
+    raise SystemExit(2)
+
+
+if __name__ == "__main__":
+    main()

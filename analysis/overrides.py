@@ -1,0 +1,47 @@
+"""Command-line words: made safe for Hydra's grammar before it reads them, explained after it refuses them."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from analysis.errors import near
+from analysis.settings import KEYS, Plan, Settings
+
+PATHS = ("records", "out")
+
+
+def quoted(word: str) -> str:
+    """`word` with the paths of `records=` and `out=` quoted, so that commas, blanks and `=` in them mean no grammar.
+
+    `records=a,b` becomes a list (Hydra would take it for a sweep). What is already a list or quoted stays as it is.
+    """
+    key, equals, value = word.partition("=")
+    if not equals or key not in PATHS or value[:1] in ("[", '"', "'"):
+        return word
+    parts = [_quote(part) for part in (value.split(",") if key == "records" else [value])]
+    return f"{key}=[{','.join(parts)}]" if key == "records" else f"{key}={parts[0]}"
+
+
+def _quote(text: str) -> str:
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def explained(words: Sequence[str], conf: Path, refusal: str) -> str:
+    """Why Hydra refused these words: the key, the value and near matches, or its own `refusal` where no word is odd.
+
+    Only called after a refusal, so that nothing which Hydra understands (a search path, an addition) is turned away.
+    """
+    overrides = [word for word in words if not word.startswith("-")]
+    choices = sorted(path.stem for path in (conf / "analysis").glob("*.yaml"))
+    for word in overrides:
+        key, equals, value = word.partition("=")
+        path = key.lstrip("+~").partition("@")[0]
+        if not equals and not key.startswith("~"):
+            return f"{word!r} is not of the form key=value{near(word, Settings.model_fields)}"
+        if path == "analysis" and value not in choices:
+            return f"analysis={value}: no such choice{near(value, choices)} (there are {', '.join(choices)})"
+        if path.partition(".")[0] not in (*Settings.model_fields, "hydra"):
+            return f"unknown key {path} (value {value!r}){near(path, Settings.model_fields)}"
+        if path.startswith("analysis.") and path.split(".")[1] not in Plan.model_fields:
+            return f"unknown key {path} (value {value!r}){near(path.split('.')[1], Plan.model_fields)}"
+    last = overrides[-1].partition("=")[0].rpartition(".")[2] if overrides else ""
+    return refusal.strip() + (near(last, KEYS) if last not in KEYS else "")

@@ -1,0 +1,44 @@
+"""Fingerprints: one short hash for everything that changes a run's result, and nothing else.
+
+Labels, folders, worker counts, threads, devices and hosts are left out. All options are hashed with their defaults
+filled in, so that a default that changes gives another fingerprint.
+"""
+
+import hashlib
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from bench.schema import RunConfig
+
+PROTOCOL = 1
+"""Raised whenever the harness itself would give other numbers for the same configuration."""
+DIGITS = 12
+
+
+@dataclass(frozen=True)
+class Identity:
+    """`fingerprint` of the run; `cell` without its seed; `setting` without its seed and normalizer."""
+
+    fingerprint: str
+    cell: str
+    setting: str
+
+
+def identify(config: RunConfig, data_hash: str) -> Identity:
+    """The identity of the run `config` on arrays of content hash `data_hash`."""
+    setting = {
+        "protocol": PROTOCOL,
+        "data": data_hash,
+        # dataset.epochs is only the default of train.epochs.
+        "dataset": config.dataset.model_dump(exclude={"name", "epochs"}),
+        "model": config.model.model_dump(),
+        "train": config.train.model_dump(),
+    }
+    cell = setting | {"normalizer": config.normalizer.model_dump(exclude={"name"})}
+    return Identity(_hash(cell | {"seed": config.seed}), _hash(cell), _hash(setting))
+
+
+def _hash(content: dict[str, Any]) -> str:
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()[:DIGITS]

@@ -1,0 +1,85 @@
+"""A first look at the command line: names and choices are checked before Hydra composes anything.
+
+Hydra refuses these too, but a sweep only when it comes to the bad job, and without near matches.
+"""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.core.override_parser.types import Override
+from hydra.errors import OverrideParseException
+
+from bench.schema import ConfigError, suggest
+
+PASSED_ON = ("hydra",)
+"""Keys that are Hydra's own business."""
+
+
+def check(arguments: Sequence[str], conf: Path) -> None:
+    """Raise ConfigError, with every fault on a line of its own, where an override names what is not there.
+
+    `arguments` are those of the command line; `conf` is the folder of the configuration.
+    """
+    words = [word for word in arguments if not word.startswith("-")]
+    try:
+        overrides = OverridesParser.create().parse_overrides(words)
+    except OverrideParseException as error:
+        raise ConfigError(f"{error.override}: {str(error).splitlines()[0]}; write KEY=VALUE") from error
+    faults = [fault for override in overrides for fault in _faults(override, conf)]
+    if faults:
+        raise ConfigError("\n".join(faults))
+
+
+def _faults(override: Override, conf: Path) -> Iterator[str]:
+    key = override.key_or_group
+    if key.split(".")[0].split("/")[0] in PASSED_ON:
+        return
+    values = _values(override)
+    if not values:
+        yield f"{override.input_line}: an empty sweep, there is nothing to run"
+    if (conf / key).is_dir():
+        choices = sorted(path.stem for path in (conf / key).glob("*.yaml"))
+        for value in values:
+            if str(value) not in choices:
+                yield f"{key}={value} is unknown{suggest(str(value), choices)}"
+    elif key not in known_keys(conf):
+        yield f"{key} is not a key of the configuration{_nearest(key, known_keys(conf))}"
+
+
+def _values(override: Override) -> list[Any]:
+    if override.is_sweep_override():
+        return list(override.sweep_string_iterator())
+    return [override.value()]
+
+
+def _nearest(key: str, known: list[str]) -> str:
+    """Near matches of the whole key, or of its last part anywhere: `epochs` finds `train.epochs`."""
+    same_end = [name for name in known if name.rpartition(".")[2] == key.rpartition(".")[2]]
+    if same_end:
+        return f"; did you mean {' or '.join(same_end)}?"
+    return suggest(key, known)
+
+
+def known_keys(conf: Path) -> list[str]:
+    """Every key that some choice of configuration files has: those of config.yaml, and `group.key` of each group."""
+    found = dict.fromkeys(_leaves(_load(conf / "config.yaml")))
+    for path in sorted(conf.glob("*/*.yaml")):
+        found |= dict.fromkeys(f"{path.parent.name}.{leaf}" for leaf in _leaves(_load(path)))
+        found |= {path.parent.name: None}
+    return [key for key in found if not key.startswith(("hydra", "defaults"))]
+
+
+def _load(path: Path) -> dict[str, Any]:
+    content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    return content if isinstance(content, dict) else {}
+
+
+def _leaves(content: dict[str, Any], prefix: str = "") -> Iterator[str]:
+    for key, value in content.items():
+        if isinstance(value, dict):
+            yield from _leaves(value, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}"

@@ -1,0 +1,116 @@
+"""Planning: from configurations to the runs to make, with everything refused that could fail for its configuration."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from bench import inputs, provenance
+from bench.fingerprint import Identity, identify
+from bench.records import record_path
+from bench.schema import ConfigError, RunConfig, validate
+from datasets import DataError, Prepared
+from normalizers import build
+
+
+@dataclass(frozen=True)
+class Job:
+    """One run to make. Plain data, so that it can be sent to another process."""
+
+    raw: Mapping[str, Any]
+    label: str
+    identity: Identity
+    path: Path
+    results_dir: Path
+    code: Mapping[str, Any]
+    cost: float
+    force: bool
+
+    @property
+    def cell(self) -> str:
+        return self.label.rpartition("/")[0]
+
+
+@dataclass
+class Plan:
+    """`jobs`, each once, longest first; `repeated` labels asked for twice; `unavailable` labels with the reason."""
+
+    jobs: list[Job] = field(default_factory=list)
+    repeated: list[str] = field(default_factory=list)
+    unavailable: dict[str, str] = field(default_factory=dict)
+
+
+def plan(raws: Sequence[Mapping[str, Any]]) -> Plan:
+    """The runs of these configurations (resolved plain dictionaries).
+
+    Raises ConfigError, with every fault on a line of its own, before anything is prepared or trained. A data set that
+    cannot be had makes its own runs unavailable and leaves the others.
+    """
+    configs = _validated(raws)
+    result = Plan()
+    faults: dict[str, None] = {}
+    code = provenance.code_version()
+    jobs: dict[Path, Job] = {}
+    missing: dict[str, str] = {}
+    for raw, config in zip(raws, configs, strict=True):
+        if config.dataset.name in missing:
+            result.unavailable[config.label] = missing[config.dataset.name]
+            continue
+        try:
+            prepared = inputs.arrays(config)
+            shape = inputs.shape(config, prepared)
+            _check_length(config, shape.tokens + 1)
+        except DataError as error:
+            result.unavailable[config.label] = missing[config.dataset.name] = str(error)
+            continue
+        except ValueError as error:
+            faults[str(error)] = None
+            continue
+        job = _job(raw, config, prepared, code, shape.tokens + 1)
+        if job.path in jobs:
+            result.repeated.append(job.label)
+        jobs[job.path] = job
+    if faults:
+        raise ConfigError("\n".join(faults))
+    result.jobs = sorted(jobs.values(), key=lambda job: -job.cost)
+    return result
+
+
+def _validated(raws: Sequence[Mapping[str, Any]]) -> list[RunConfig]:
+    configs: list[RunConfig] = []
+    faults: dict[str, None] = {}
+    for raw in raws:
+        try:
+            config = validate(raw)
+            build(config.normalizer.map, config.model.heads, **config.normalizer_options())
+            configs.append(config)
+        except ConfigError as error:
+            faults[str(error)] = None
+        except ValueError as error:
+            faults[f"normalizer.{error} (normalizer {raw['normalizer']['name']})"] = None
+    if faults:
+        raise ConfigError("\n".join(faults))
+    return configs
+
+
+def _check_length(config: RunConfig, n: int) -> None:
+    try:
+        build(config.normalizer.map, config.model.heads, **config.normalizer_options()).check_length(n)
+    except ValueError as error:
+        raise ConfigError(f"normalizer.{error} ({config.label})") from error
+
+
+def _job(raw: Mapping[str, Any], config: RunConfig, prepared: Prepared, code: Mapping[str, Any], n: int) -> Job:
+    identity = identify(config, prepared.hash)
+    results_dir = Path(config.results_dir)
+    train_rows = config.dataset.train_limit or len(prepared.train)
+    return Job(
+        raw=raw,
+        label=config.label,
+        identity=identity,
+        path=record_path(results_dir, config.dataset.name, config.normalizer.name, config.seed, identity.fingerprint),
+        results_dir=results_dir,
+        code=code,
+        cost=float(train_rows * config.train.epochs * n),
+        force=config.force,
+    )

@@ -1,0 +1,186 @@
+"""One run, from its configuration to its record."""
+
+import base64
+import resource
+import time
+import traceback
+import zlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from bench import inputs, provenance
+from bench.fingerprint import Identity
+from bench.measure import attention_support, predict
+from bench.model import CompactClassifier, Shape
+from bench.records import SCHEMA, Record
+from bench.schema import RunConfig
+from bench.streams import global_stream, stream
+from bench.train import NonFiniteLossError, Schedule, train
+from normalizers import build
+
+
+def perform(config: RunConfig, identity: Identity, code: Mapping[str, Any]) -> Record:
+    """Carry out the run and return its record, whatever comes of it: completed, failed or interrupted.
+
+    `code` is `provenance.code_version()` of the process that planned the run.
+    """
+    start = time.perf_counter()
+    content = heading(config, identity, code)
+    try:
+        content |= _measured(config, content["provenance"]) | {"status": "completed"}
+        content["metrics"]["wall_seconds"] = time.perf_counter() - start
+    except KeyboardInterrupt:
+        content |= {"status": "interrupted"}
+    except Exception as error:
+        content |= {"status": "failed", "error": describe(error)}
+    return Record.model_validate(content)
+
+
+def lost(config: RunConfig, identity: Identity, code: Mapping[str, Any], reason: str) -> Record:
+    """The record of a run whose process died before it could write one."""
+    failure = {"status": "failed", "error": describe(RuntimeError(reason))}
+    return Record.model_validate(heading(config, identity, code) | failure)
+
+
+def heading(config: RunConfig, identity: Identity, code: Mapping[str, Any]) -> dict[str, Any]:
+    """What a record says of any run, whatever comes of it."""
+    return {
+        "schema": SCHEMA,
+        "dataset": config.dataset.name,
+        "normalizer": config.normalizer.name,
+        "seed": config.seed,
+        "fingerprint": identity.fingerprint,
+        "cell": identity.cell,
+        "setting": identity.setting,
+        "config": config.model_dump(include={"dataset", "normalizer", "model", "train", "seed"}),
+        "provenance": {**code, **provenance.machine(), "threads": config.threads, "kernel": "torch"},
+    }
+
+
+def describe(error: BaseException) -> dict[str, str]:
+    """What a failed record says of its error. File names in the traceback lose the folder the project lies in."""
+    text = "".join(traceback.format_exception(error)).replace(str(Path(__file__).resolve().parent.parent) + "/", "")
+    return {"type": type(error).__name__, "message": str(error), "traceback": text}
+
+
+def make_model(config: RunConfig, shape: Shape, device: torch.device) -> CompactClassifier:
+    """The run's classifier with its initial weights. The normalizers draw theirs from a stream of their own."""
+    with global_stream(config.seed, "normalizer"):
+        normalizers = [
+            build(config.normalizer.map, shape.heads, **config.normalizer_options()) for _ in range(shape.blocks)
+        ]
+    with global_stream(config.seed, "weights"):
+        model = CompactClassifier(shape, normalizers)
+    model.to(device)
+    model.draw_dropout_from(stream(config.seed, "dropout", device))
+    return model
+
+
+def choose_device(name: str) -> torch.device:
+    """`auto` is a CUDA device where there is one, else the CPU."""
+    if name == "auto":
+        name = "cuda" if torch.cuda.is_available() else "cpu"
+    return torch.device(name)
+
+
+def _measured(config: RunConfig, origin: dict[str, Any]) -> dict[str, Any]:
+    torch.set_num_threads(config.threads)
+    torch.use_deterministic_algorithms(True, warn_only=True)
+    device = choose_device(config.device)
+    prepared = inputs.arrays(config)
+    origin |= {"data_hash": prepared.hash, "device": _device_name(device)}
+    data = inputs.tensors(config, prepared, device)
+    shape = inputs.shape(config, prepared)
+    model = make_model(config, shape, device)
+    _reset_peak_memory(device)
+
+    def after_epoch(_epoch: int) -> dict[str, Any]:
+        learned = _learned(model)
+        if len(data.validation[0]):
+            held_out = predict(model, *data.validation)
+            learned |= {"validation_loss": held_out.loss, "validation_accuracy": held_out.accuracy}
+        return learned
+
+    schedule = Schedule(**config.train.model_dump())
+    order = stream(config.seed, "batches")
+    with global_stream(config.seed, "noise"):
+        curves = train(model, lambda x: model(x)[0], *data.train, schedule, order, after_epoch)
+    test = predict(model, *data.test)
+    if not np.isfinite(test.loss):
+        raise NonFiniteLossError(f"the test loss is {test.loss}; a lower train.learning_rate may help")
+    support = attention_support(model, data.test[0])
+    learned = _learned(model)
+    metrics: dict[str, float | None] = {
+        "accuracy": test.accuracy,
+        "macro_f1": test.macro_f1,
+        "test_loss": test.loss,
+        "support": float(np.mean(support)),
+        "train_seconds": sum(curves.seconds),
+        "inference_seconds": test.seconds,
+        "peak_memory_mb": _peak_memory_mb(device),
+        "parameters": float(sum(p.numel() for p in model.parameters())),
+        "alpha_mean": float(np.mean(learned["alpha"])) if "alpha" in learned else None,
+    }
+    if len(data.validation[0]):
+        held_out = predict(model, *data.validation)
+        metrics |= {"validation_accuracy": held_out.accuracy, "validation_macro_f1": held_out.macro_f1}
+    return {
+        "notes": [prepared.note] if prepared.note else [],
+        "metrics": metrics,
+        "attention": {"support": support, **learned},
+        "curves": {
+            "epoch": list(range(1, schedule.epochs + 1)),
+            "train_loss": curves.train_loss,
+            "gradient_norm": curves.gradient_norm,
+            "seconds": curves.seconds,
+            **curves.extra,
+        },
+        "predictions": encode(test.predictions),
+    }
+
+
+def _learned(model: CompactClassifier) -> dict[str, Any]:
+    """Learned parameters of the normalizers by name, each as blocks × heads."""
+    per_block = [normalizer.learned() for normalizer in model.normalizers()]
+    return {name: [block[name].tolist() for block in per_block] for name in per_block[0]}
+
+
+def encode(predictions: NDArray[np.int64]) -> dict[str, Any]:
+    """Predicted classes in the order of the run's test rows, compact: little-endian uint16, zlib, base64."""
+    packed = zlib.compress(predictions.astype("<u2").tobytes(), level=9)
+    return {"encoding": "base64 zlib <u2", "rows": len(predictions), "classes": base64.b64encode(packed).decode()}
+
+
+def decode(content: Mapping[str, Any]) -> NDArray[np.int64]:
+    """The inverse of `encode`."""
+    return np.frombuffer(zlib.decompress(base64.b64decode(content["classes"])), dtype="<u2").astype(np.int64)
+
+
+def _device_name(device: torch.device) -> str:
+    return torch.cuda.get_device_name(device) if device.type == "cuda" else device.type
+
+
+def _reset_peak_memory(device: torch.device) -> None:
+    if device.type == "cuda":
+        torch.cuda.reset_peak_memory_stats(device)
+        return
+    try:  # Linux: forget the high-water mark of earlier runs in this process
+        Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
+    except OSError:
+        return
+
+
+def _peak_memory_mb(device: torch.device) -> float:
+    """MiB: memory allocated on the device, or on a CPU the resident memory of the whole process."""
+    if device.type == "cuda":
+        return torch.cuda.max_memory_allocated(device) / 2**20
+    try:
+        status = Path("/proc/self/status").read_text(encoding="ascii")
+        return next(float(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM")) / 2**10
+    except (OSError, StopIteration):
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**10

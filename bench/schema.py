@@ -1,0 +1,188 @@
+"""Typed configuration: what a resolved Hydra configuration must look like before anything trains.
+
+The options of a data set and of a normalizer are not listed here: they are the keyword-only arguments of the data
+set's `build` and of the normalizer's class, so that a new one brings its own schema.
+"""
+
+import inspect
+from collections.abc import Callable, Mapping
+from difflib import get_close_matches
+from typing import Any, Literal, NoReturn
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model, model_validator
+
+from bench.records import NAME_PATTERN
+from datasets import SOURCES
+from normalizers import REGISTRY
+
+
+class ConfigError(ValueError):
+    """A configuration that cannot be run; the message names the key, the value and what would do."""
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
+
+
+class DatasetConfig(_Strict):
+    """What every data set has; the source's own options are added by `_with_options`."""
+
+    name: str = Field(pattern=NAME_PATTERN)
+    source: str
+    train_limit: int | None = Field(ge=1)
+    test_limit: int | None = Field(ge=1)
+    validation: int = Field(ge=0)
+    epochs: int = Field(ge=1)
+
+
+class ImageConfig(DatasetConfig):
+    patch: int = Field(ge=1)
+    standardize: bool
+
+
+class TokensConfig(DatasetConfig):
+    mask_padding: bool
+
+
+class NormalizerConfig(_Strict):
+    """What every normalizer has; `map` is its entry in the registry, whose options are added by `_with_options`."""
+
+    name: str = Field(pattern=NAME_PATTERN)
+    map: str
+
+
+class ModelConfig(_Strict):
+    width: int = Field(ge=1)
+    heads: int = Field(ge=1)
+    blocks: int = Field(ge=1)
+    feed_forward: int = Field(ge=1)
+    dropout: float = Field(ge=0, lt=1)
+
+    @model_validator(mode="after")
+    def _heads_divide_width(self) -> "ModelConfig":
+        if self.width % self.heads:
+            raise ValueError(f"heads={self.heads} does not divide width={self.width}")
+        return self
+
+
+class TrainConfig(_Strict):
+    epochs: int = Field(ge=1)
+    batch_size: int = Field(ge=1)
+    learning_rate: float = Field(gt=0)
+    weight_decay: float = Field(ge=0)
+    clip_norm: float = Field(gt=0)
+
+
+class DataConfig(_Strict):
+    root: str = Field(min_length=1)
+
+
+class RunConfig(_Strict):
+    """One run, and how to carry it out. `dataset` and `normalizer` hold their own options as well."""
+
+    dataset: DatasetConfig
+    normalizer: NormalizerConfig
+    model: ModelConfig
+    train: TrainConfig
+    seed: int = Field(ge=0, lt=2**63)
+    results_dir: str = Field(min_length=1)
+    data: DataConfig
+    parallel: int | None = Field(ge=1)
+    threads: int = Field(ge=1)
+    device: Literal["auto", "cpu", "cuda"]
+    force: bool
+    on_error: Literal["continue", "stop"]
+
+    @property
+    def label(self) -> str:
+        """The run as a person reads it."""
+        return f"{self.dataset.name}/{self.normalizer.name}/seed={self.seed}"
+
+    def dataset_options(self) -> dict[str, Any]:
+        """The options of the data set's source."""
+        return _own(self.dataset, _base(SOURCES[self.dataset.source].kind))
+
+    def normalizer_options(self) -> dict[str, Any]:
+        """The options of the normalizer's map."""
+        return _own(self.normalizer, NormalizerConfig)
+
+
+def validate(raw: Mapping[str, Any]) -> RunConfig:
+    """The typed configuration in `raw`, a resolved plain dictionary.
+
+    Raises ConfigError, with every fault on a line of its own.
+    """
+    raw = dict(raw)
+    faults: list[str] = []
+    dataset_type = _choose(raw, "dataset", "source", SOURCES, lambda entry: (_base(entry.kind), entry.build), faults)
+    normalizer_type = _choose(raw, "normalizer", "map", REGISTRY, lambda entry: (NormalizerConfig, entry), faults)
+    if faults:
+        raise ConfigError("\n".join(faults))
+    typed = create_model("TypedRun", __base__=RunConfig, dataset=(dataset_type, ...), normalizer=(normalizer_type, ...))
+    try:
+        return typed.model_validate(raw)
+    except ValidationError as error:
+        _explain(error, {"": typed, "dataset": dataset_type, "normalizer": normalizer_type})
+
+
+def _choose(
+    raw: Mapping[str, Any],
+    group: str,
+    key: str,
+    registry: Mapping[str, Any],
+    parts: Callable[[Any], tuple[type[BaseModel], Callable[..., object]]],
+    faults: list[str],
+) -> type[BaseModel]:
+    """The schema of `raw[group]`, which names its entry of `registry` under `key`."""
+    content = raw.get(group)
+    if not isinstance(content, Mapping) or content.get(key) not in registry:
+        value = content.get(key) if isinstance(content, Mapping) else content
+        faults.append(f"{group}.{key}={value} is unknown{suggest(str(value), registry)}")
+        return BaseModel
+    base, signature_of = parts(registry[content[key]])
+    return _with_options(base, signature_of)
+
+
+def _base(kind: str) -> type[DatasetConfig]:
+    return ImageConfig if kind == "image" else TokensConfig
+
+
+def _with_options(base: type[BaseModel], signature_of: Callable[..., object]) -> type[BaseModel]:
+    """`base` with the keyword-only arguments of `signature_of` as further fields."""
+    parameters = inspect.signature(signature_of, eval_str=True).parameters.values()
+    own = {
+        p.name: (p.annotation, ... if p.default is p.empty else p.default)
+        for p in parameters
+        if p.kind is p.KEYWORD_ONLY
+    }
+    return create_model(f"{base.__name__}Options", __base__=base, **own)  # type: ignore[call-overload, no-any-return]
+
+
+def _own(config: BaseModel, base: type[BaseModel]) -> dict[str, Any]:
+    return {name: getattr(config, name) for name in type(config).model_fields if name not in base.model_fields}
+
+
+def suggest(name: str, known: Mapping[str, Any] | list[str]) -> str:
+    """The end of a message about the unknown `name`: near matches first, then all there are."""
+    near = get_close_matches(name, list(known), n=3, cutoff=0.6)
+    hint = f"; did you mean {' or '.join(near)}?" if near else ""
+    return f"{hint} (there are: {', '.join(sorted(known))})"
+
+
+def _explain(error: ValidationError, types: Mapping[str, type[BaseModel]]) -> NoReturn:
+    lines = []
+    for fault in error.errors():
+        path = [str(part) for part in fault["loc"]]
+        key, value = ".".join(path), fault["input"]
+        if fault["type"] == "extra_forbidden":
+            group = path[0] if len(path) > 1 else ""
+            siblings = types[group].model_fields if group in types else RunConfig.model_fields[group].annotation
+            fields = siblings if isinstance(siblings, dict) else siblings.model_fields  # type: ignore[union-attr]
+            lines.append(f"{key} is not a key of this configuration{suggest(path[-1], list(fields))}")
+        elif fault["type"] == "missing":
+            lines.append(f"{key} is missing; give it as {key}=VALUE")
+        elif isinstance(value, Mapping) or fault["type"] == "value_error":
+            lines.append(f"{key}: {fault['msg'].removeprefix('Value error, ')}")
+        else:
+            lines.append(f"{key}={value!r}: {fault['msg'].lower()}, got {type(value).__name__}")
+    raise ConfigError("\n".join(lines)) from error

@@ -1,0 +1,99 @@
+"""A sweep: plan everything, skip what is done, make the rest, and say at the end what became of it."""
+
+import os
+import signal
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from bench.plan import Job, Plan, plan
+from bench.pool import in_this_process, in_workers, interrupt
+from bench.progress import Progress, duration
+from bench.records import RecordError
+from bench.work import finished, set_aside
+
+INTERRUPTED = 130
+"""Exit code after Ctrl-C, as shells have it."""
+
+
+def sweep(raws: Sequence[Mapping[str, Any]]) -> int:
+    """Make the runs of these configurations (resolved plain dictionaries); returns the exit code.
+
+    0: every run is there. 1: at least one failed or could not be made. 130: interrupted.
+    Raises ConfigError before anything trains where a configuration cannot be run.
+    """
+    start = time.monotonic()
+    planned = plan(raws)
+    _say_repeated(planned)
+    todo, done = _divide(planned.jobs)
+    workers = min(raws[0]["parallel"] or _cores(), max(len(todo), 1))
+    if done:
+        print(f"{done} already done{', skipped (force=true makes them again)' if todo else ''}")
+    failures = dict(planned.unavailable)
+    interrupted = _make(todo, done, workers, stop=raws[0]["on_error"] == "stop", failures=failures)
+    return _close(planned, failures, interrupted, time.monotonic() - start)
+
+
+def _make(todo: list[Job], done: int, workers: int, *, stop: bool, failures: dict[str, str]) -> bool:
+    """Make the runs `todo`, adding to `failures`; returns whether the sweep was interrupted."""
+    if not todo:
+        return False
+    print(f"{len(todo)} to run with {workers} worker{'s' * (workers > 1)}, the longest first", flush=True)
+    progress = Progress(todo, done, workers)
+    outcomes = in_workers(todo, workers) if workers > 1 else in_this_process(todo)
+    signal.signal(signal.SIGTERM, interrupt)
+    try:
+        for job, outcome, running in outcomes:
+            print(progress.line(job, outcome, running), flush=True)
+            if outcome.status == "interrupted":
+                return True
+            if outcome.status == "failed":
+                failures[job.label] = outcome.error
+                if stop:
+                    print("stopped at the first failure (on_error=stop)")
+                    return False
+    except KeyboardInterrupt:
+        return True
+    finally:
+        outcomes.close()  # type: ignore[attr-defined]
+    return False
+
+
+def _divide(jobs: Sequence[Job]) -> tuple[list[Job], int]:
+    """The jobs to make, and how many are done; a broken record is named, set aside and made again."""
+    todo = []
+    for job in jobs:
+        try:
+            if finished(job) and not job.force:
+                continue
+        except RecordError as error:
+            print(f"notice: {error}; set aside as {set_aside(job)}, the run is made again", file=sys.stderr)
+        todo.append(job)
+    return todo, len(jobs) - len(todo)
+
+
+def _say_repeated(planned: Plan) -> None:
+    if planned.repeated:
+        names = ", ".join(sorted(set(planned.repeated))[:5])
+        print(f"notice: asked for more than once, run once: {names}", file=sys.stderr)
+
+
+def _close(planned: Plan, failures: Mapping[str, str], interrupted: bool, seconds: float) -> int:
+    total = len(planned.jobs) + len(planned.unavailable)
+    present = sum(job.path.exists() and finished(job) for job in planned.jobs)
+    if planned.jobs:
+        print(f"{present} of {total} runs are recorded in {planned.jobs[0].results_dir} ({duration(seconds)})")
+    if failures:
+        print(f"\n{len(failures)} failed:", file=sys.stderr)
+        for label, reason in failures.items():
+            print(f"  {label}: {reason}", file=sys.stderr)
+        print("The tracebacks are in the records; the same command makes only what is missing.", file=sys.stderr)
+    if interrupted:
+        print("interrupted; the same command goes on where this one stopped", file=sys.stderr)
+        return INTERRUPTED
+    return 1 if failures else 0
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,0 +1,86 @@
+"""The training loop: AdamW at a constant rate, clipped gradients, cross-entropy. It knows nothing of the model."""
+
+import math
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """How long and how to train; see `conf/train`."""
+
+    epochs: int
+    batch_size: int
+    learning_rate: float
+    weight_decay: float
+    clip_norm: float
+
+
+@dataclass
+class Curves:
+    """One entry per epoch."""
+
+    train_loss: list[float] = field(default_factory=list)
+    gradient_norm: list[float] = field(default_factory=list)
+    seconds: list[float] = field(default_factory=list)
+    extra: dict[str, list[Any]] = field(default_factory=dict)
+
+
+class NonFiniteLossError(FloatingPointError):
+    """Training reached a loss that is no finite number."""
+
+
+def train(
+    model: nn.Module,
+    forward: Callable[[Tensor], Tensor],
+    x: Tensor,
+    y: Tensor,
+    schedule: Schedule,
+    order: torch.Generator,
+    after_epoch: Callable[[int], dict[str, Any]],
+) -> Curves:
+    """Train `model`, whose class scores for inputs are `forward(inputs)`, on rows `x` with classes `y`.
+
+    `order` draws the batches. `after_epoch(epoch)` runs outside the clock; what it returns joins the curves.
+    Raises NonFiniteLossError at the end of an epoch whose mean loss is not finite.
+    """
+    optimizer = torch.optim.AdamW(
+        model.parameters(), lr=schedule.learning_rate, weight_decay=schedule.weight_decay, fused=True
+    )
+    curves = Curves()
+    for epoch in range(1, schedule.epochs + 1):
+        model.train()
+        start = time.perf_counter()
+        loss_sum = torch.zeros((), device=x.device)
+        norm_sum = torch.zeros((), device=x.device)
+        steps = 0
+        for batch in batches(len(x), schedule.batch_size, order, x.device):
+            loss = F.cross_entropy(forward(x[batch]), y[batch])
+            optimizer.zero_grad(set_to_none=True)
+            loss.backward()
+            norm_sum += nn.utils.clip_grad_norm_(model.parameters(), schedule.clip_norm)
+            optimizer.step()
+            loss_sum += loss.detach() * len(batch)
+            steps += 1
+        mean_loss = loss_sum.item() / len(x)
+        curves.seconds.append(time.perf_counter() - start)
+        if not math.isfinite(mean_loss):
+            raise NonFiniteLossError(
+                f"the training loss of epoch {epoch} is {mean_loss}; a lower train.learning_rate may help"
+            )
+        curves.train_loss.append(mean_loss)
+        curves.gradient_norm.append(norm_sum.item() / steps)
+        for name, value in after_epoch(epoch).items():
+            curves.extra.setdefault(name, []).append(value)
+    return curves
+
+
+def batches(rows: int, size: int, order: torch.Generator, device: torch.device) -> Iterator[Tensor]:
+    """Index tensors of one epoch: all rows in a fresh order, `size` at a time, the last batch as short as it falls."""
+    return iter(torch.randperm(rows, generator=order).to(device).split(size))

@@ -1,0 +1,110 @@
+"""What may stand in one frame, and what is refused or left out with its file named."""
+
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from analysis import frame
+from analysis.errors import InputError
+
+
+def test_records_become_rows_sorted_by_key(build: SimpleNamespace, records_dir: Path) -> None:
+    runs = frame.load([records_dir])
+    assert len(runs.frame) == 16
+    assert list(runs.cell("digits", "softmax")["accuracy"]) == list(build.accuracy["softmax"])
+    assert runs.frame["torch"].unique().tolist() == ["2.9.0"]
+    assert runs.frame["alpha_mean"].isna().all()
+    assert runs.warnings == ()
+    assert Path(runs.frame["path"].iloc[0]).is_file()
+
+
+def test_a_folder_named_twice_or_lying_in_another_counts_once(records_dir: Path) -> None:
+    runs = frame.load([records_dir, records_dir.parent, records_dir / "digits"])
+    assert len(runs.frame) == 16
+
+
+def test_a_file_cut_in_half_is_named_and_left_out(build: SimpleNamespace, records_dir: Path) -> None:
+    [path] = build.save(records_dir, build.make("digits", "softmax", 9, 0.5))
+    path.write_text(path.read_text()[:100])
+    runs = frame.load([records_dir])
+    assert len(runs.frame) == 16
+    assert len(runs.warnings) == 1
+    assert str(path) in runs.warnings[0]
+    assert "not whole JSON" in runs.warnings[0]
+    assert runs.warnings[0].endswith("left out")
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"status": "failed", "error": {"message": "loss is nan\nmore"}}, "this run failed: loss is nan;"),
+        ({"status": "interrupted"}, "this run was interrupted;"),
+        ({"metrics": {"macro_f1": 0.3}}, "completed, but without an accuracy;"),
+    ],
+)
+def test_a_run_without_result_is_a_missing_seed(build: SimpleNamespace, changes: dict, reason: str) -> None:
+    runs = build.runs_of([*build.grid(), build.make("digits", "softmax", 4, None, **changes)])
+    assert runs.completed("digits", "softmax") == {0, 1, 2, 3}
+    assert runs.attempted("digits", "softmax") == {0, 1, 2, 3, 4}
+    assert "digits-softmax-4.json" in runs.warnings[0]
+    assert reason in runs.warnings[0]
+    assert runs.warnings[0].endswith("counted as a missing seed, not as a zero")
+
+
+def test_a_failed_run_done_again_is_not_missing(build: SimpleNamespace) -> None:
+    runs = build.runs_of([*build.grid(), build.make("digits", "softmax", 0, None, status="failed")])
+    assert not runs.failed
+    assert runs.attempted("digits", "softmax") == {0, 1, 2, 3}
+
+
+def test_two_records_for_one_key_are_an_error_that_names_both_files(build: SimpleNamespace, records_dir: Path) -> None:
+    [second] = build.save(records_dir, build.make("digits", "hae", 2, 0.5, fingerprint="other"))
+    first = records_dir / "digits" / "hae" / "seed=2-digitshae2.json"
+    with pytest.raises(InputError, match="more than one completed run of digits, hae, seed 2") as error:
+        frame.load([records_dir])
+    assert str(first) in str(error.value)
+    assert str(second) in str(error.value)
+
+
+def test_different_settings_of_one_data_set_are_never_pooled(build: SimpleNamespace) -> None:
+    records = [*build.grid(), build.make("digits", "sparsemax", 7, 0.5, setting="epochs-30")]
+    with pytest.raises(InputError, match="digits has 2 values of `setting`, which are never pooled") as error:
+        build.runs_of(records)
+    assert "epochs-30 (1 runs), such as digits-sparsemax-7.json" in str(error.value)
+    assert "setting-digits (16 runs), such as digits-entmax15-0.json" in str(error.value)
+
+
+def test_different_cells_of_one_normalizer_are_never_pooled(build: SimpleNamespace) -> None:
+    records = [*build.grid(), build.make("digits", "hae", 7, 0.5, cell="gradient-bisection")]
+    with pytest.raises(InputError, match="digits hae has 2 values of `cell`") as error:
+        build.runs_of(records)
+    assert "gradient-bisection (1 runs), such as digits-hae-7.json" in str(error.value)
+
+
+def test_different_settings_of_two_data_sets_are_fine(build: SimpleNamespace) -> None:
+    runs = build.runs_of([*build.grid(), *build.grid(dataset="marker_learnable")])
+    assert runs.datasets == {"digits", "marker_learnable"}
+
+
+def test_an_empty_folder_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=f"no completed run in {tmp_path}"):
+        frame.load([tmp_path])
+
+
+def test_a_folder_of_failed_runs_is_an_error_that_says_so(build: SimpleNamespace, tmp_path: Path) -> None:
+    build.save(tmp_path, build.make("digits", "softmax", 0, None, status="failed", error={"message": "no memory"}))
+    with pytest.raises(InputError, match=r"no completed run(.|\n)*no memory"):
+        frame.load([tmp_path])
+
+
+def test_a_source_that_is_not_there_is_named_with_a_near_match(records_dir: Path) -> None:
+    wrong = records_dir.with_name("record")
+    with pytest.raises(InputError, match=f"no such folder or file: {wrong}; did you mean '{records_dir}'"):
+        frame.load([wrong])
+
+
+def test_a_source_of_another_kind_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "x.txt").write_text("x")
+    with pytest.raises(InputError, match=r"neither a folder of run records nor a \.csv file"):
+        frame.load([tmp_path / "x.txt"])

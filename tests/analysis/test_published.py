@@ -1,0 +1,142 @@
+"""The published figures come out of the published records, to the printed digit; and the adapter's refusals."""
+
+import csv
+from pathlib import Path
+
+import pytest
+import yaml
+
+from analysis import comparisons, published, tables
+from analysis.errors import InputError
+from analysis.frame import Runs
+from analysis.paired import mean_sd
+from analysis.settings import Plan
+
+ROOT = Path(__file__).resolve().parents[2]
+DATASETS = ("cifar10", "fashion_mnist", "twenty_newsgroups", "marker", "kmnist")
+RESULTS = """
+softmax   .382 (.019) / .999 | .780 (.011) / 1.0  | .304 (.009) / .998 | .101 (.007) / 1.0  | .745 (.012) / 1.0
+sparsemax .394 (.017) / .458 | .803 (.007) / .490 | .326 (.014) / .156 | .100 (.008) / .061 | .757 (.010) / .497
+entmax15  .396 (.014) / .768 | .797 (.008) / .780 | .349 (.010) / .420 | .101 (.003) / .261 | .758 (.012) / .793
+hae       .397 (.012) / .769 | .796 (.008) / .779 | .350 (.012) / .401 | .100 (.007) / .239 | .759 (.012) / .800
+topk_0125 .404 (.010) / .176 | .806 (.007) / .176 | .328 (.016) / .134 | .097 (.005) / .134 | .758 (.011) / .176
+topk_025  .408 (.010) / .294 | .803 (.012) / .294 | .329 (.016) / .258 | .100 (.004) / .258 | .763 (.010) / .294
+topk_050  .406 (.009) / .529 | .795 (.008) / .529 | .328 (.019) / .505 | .103 (.006) / .505 | .760 (.015) / .529
+"""
+CELLS = [
+    (dataset, line.split()[0], cell.split())
+    for line in RESULTS.strip().splitlines()
+    for dataset, cell in zip(DATASETS, line.split(maxsplit=1)[1].split("|"), strict=True)
+]
+
+
+@pytest.fixture(scope="module")
+def plan() -> Plan:
+    return Plan.model_validate(yaml.safe_load((ROOT / "conf" / "analysis" / "paper.yaml").read_text()))
+
+
+def printed(value: float, text: str) -> bool:
+    """Whether `value` rounds to the printed `text`, either way where it lies on the half."""
+    digits = len(text.partition(".")[2])
+    return abs(value - float(text)) <= 0.5 * 10**-digits + 1e-12
+
+
+@pytest.mark.parametrize(("dataset", "normalizer", "cell"), CELLS)
+def test_main_results(published_runs: Runs, dataset: str, normalizer: str, cell: list[str]) -> None:
+    runs = published_runs.cell(dataset, normalizer)
+    mean, sd = mean_sd(runs["accuracy"])
+    assert len(runs) == 10
+    assert printed(mean, cell[0])
+    assert printed(sd, cell[1].strip("()"))
+    assert printed(float(runs["support"].mean()), cell[3])
+
+
+@pytest.mark.parametrize(
+    ("dataset", "normalizer", "expected"),
+    [
+        ("cifar10", "topk_025", {"Δ": "+0.0263", "CI": "[0.0161, 0.0365]", "p": "0.0002", "holm": "0.0051"}),
+        ("fashion_mnist", "topk_0125", {"Δ": "+0.0260", "CI": "[0.0158, 0.0362]", "holm": "0.0055"}),
+        ("twenty_newsgroups", "hae", {"Δ": "+0.0463", "CI": "[0.0393, 0.0532]", "holm": "2.55e-06"}),
+        ("twenty_newsgroups", "entmax15", {"Δ": "+0.0449", "CI": "[0.0380, 0.0517]", "holm": "3.01e-06"}),
+        ("kmnist", "topk_025", {"Δ": "+0.0186", "CI": "[0.0063, 0.0308]", "holm": "0.0381"}),
+    ],
+)
+def test_paired_rows(published_runs: Runs, plan: Plan, dataset: str, normalizer: str, expected: dict[str, str]) -> None:
+    results = comparisons.families(published_runs, plan)
+    assert [(result.name, result.m) for result in results] == [("main", 24), ("kmnist", 6)]
+    table = tables.paired_table(published_runs, plan, "paired", results)
+    shown = [row for section in table.sections for row in section.rows]
+    keys = [row[1:3] for row in table.values]
+    row = shown[keys.index((dataset, normalizer))]
+    found = {"Δ": row[2], "CI": row[3], "p": row[8], "holm": row[9]}
+    assert {key: found[key] for key in expected} == expected
+
+
+def test_hae_against_entmax15(published_runs: Runs, plan: Plan) -> None:
+    [pair] = comparisons.pairs(published_runs, plan)
+    table = tables.paired_table(published_runs, plan, pair.name, [pair])
+    shown = {row[0]: (row[2], row[5], row[8]) for row in table.sections[0].rows}
+    assert table.name == "hae_vs_entmax15"
+    assert shown["cifar10"] == ("+0.0015", "+0.0006", "0.4776")
+    assert shown["fashion_mnist"] == ("-0.0008", "-0.0010", "0.4149")
+    assert shown["twenty_newsgroups"] == ("+0.0014", "+0.0018", "0.4582")
+    assert shown["marker"] == ("-0.0006", "-0.0011", "0.7720")
+
+
+def test_runtime(published_runs: Runs, plan: Plan) -> None:
+    table = tables.runtime(published_runs, plan)
+    means = {row[:2]: (f"{row[3]:.2f}", f"{row[6]:.3f}") for row in table.values}
+    assert means["cifar10", "softmax"] == ("7.02", "0.139")
+    assert means["cifar10", "hae"] == ("29.26", "0.589")
+    assert means["twenty_newsgroups", "softmax"] == ("9.01", "0.211")
+    assert means["twenty_newsgroups", "hae"] == ("45.13", "2.013")
+    assert means["marker", "softmax"] == ("24.27", "0.383")
+    assert means["marker", "hae"] == ("83.90", "2.241")
+    assert "Measured on: device cuda." in table.notes
+
+
+ROW = dict.fromkeys(published.COLUMNS, "1") | {
+    "dataset": "twenty_news",
+    "method": "headwise_adaptive_entmax",
+    "status": "completed",
+    "device": "cuda",
+    "accuracy": "0.5",
+    "learned_alpha_mean": "",
+}
+
+
+def write(path: Path, row: dict[str, str]) -> Path:
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, row)
+        writer.writeheader()
+        writer.writerow(row)
+    return path
+
+
+def test_a_row_becomes_a_record_under_our_names(tmp_path: Path) -> None:
+    [(place, record)] = published.read(write(tmp_path / "runs.csv", ROW))
+    assert record.key == ("twenty_newsgroups", "hae", 1)
+    assert record.metrics["alpha_mean"] is None
+    assert place == Path(f"{tmp_path}/runs.csv:2")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"accuracy": "high"}, r"runs\.csv:2: column accuracy holds 'high', not a number"),
+        ({"seed": "1.5"}, r"runs\.csv:2: column seed holds '1\.5', not a whole number"),
+        ({"seed": "inf"}, r"runs\.csv:2: column seed holds 'inf', not a whole number"),
+        ({"dataset": "Big Data"}, r"runs\.csv:2: dataset: .*'Big Data'"),
+        ({"accuracy": "nan"}, r"runs\.csv:2: metrics\.accuracy: "),
+    ],
+)
+def test_a_wrong_value_is_named_with_its_line(tmp_path: Path, change: dict[str, str], message: str) -> None:
+    path = write(tmp_path / "runs.csv", ROW | change)
+    with pytest.raises(InputError, match=message):
+        published.read(path)
+
+
+def test_missing_columns_are_named_with_near_matches(tmp_path: Path) -> None:
+    row = {("acuracy" if name == "accuracy" else name): value for name, value in ROW.items() if name != "seed"}
+    with pytest.raises(InputError, match="it has no column 'seed', 'accuracy'; did you mean 'acuracy'"):
+        published.read(write(tmp_path / "runs.csv", row))

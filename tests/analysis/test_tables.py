@@ -1,0 +1,159 @@
+"""What the tables show, and how they are written."""
+
+import csv
+import io
+import math
+import re
+from types import SimpleNamespace
+
+import pytest
+
+from analysis import comparisons, provenance, tables
+from analysis.table import Section, Table, fixed, interval, p_value, signed, spread
+
+
+def made(build: SimpleNamespace, records: list, **changes: object) -> dict[str, Table]:
+    """name -> table, of these records."""
+    runs, plan = build.runs_of(records), build.plan(**changes)
+    found = tables.all_tables(runs, plan, comparisons.families(runs, plan), comparisons.pairs(runs, plan))
+    return {table.name: table for table in found}
+
+
+def parsed(table: Table) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(table.csv())))
+
+
+def test_the_four_tables_are_the_same_when_made_twice_and_from_shuffled_records(build: SimpleNamespace) -> None:
+    first, second = made(build, build.grid()), made(build, build.grid()[::-1])
+    assert list(first) == ["main_results", "paired_vs_softmax", "hae_vs_entmax15", "runtime"]
+    for name, table in first.items():
+        assert table.markdown() == second[name].markdown()
+        assert table.csv() == second[name].csv()
+
+
+def test_paired_csv_columns_and_values(build: SimpleNamespace) -> None:
+    table = made(build, build.grid())["paired_vs_softmax"]
+    assert table.csv().splitlines()[0] == (
+        "family,dataset,normalizer,control,n,delta_accuracy,ci_low,ci_high,sci_low,sci_high,"
+        "delta_macro_f1,t,df,p,p_holm,status"
+    )
+    row = parsed(table)[0]
+    assert (row["family"], row["dataset"], row["normalizer"], row["control"]) == (
+        *("demo", "digits", "sparsemax", "softmax"),
+    )
+    assert float(row["delta_accuracy"]) == pytest.approx(0.0275)
+    assert float(row["p"]) == pytest.approx(0.01047708876, rel=1e-8)
+
+
+def test_a_refused_comparison_keeps_its_row_with_empty_numbers(build: SimpleNamespace) -> None:
+    records = [record for record in build.grid() if record.key != ("digits", "sparsemax", 3)]
+    found = made(build, records)
+    row = parsed(found["paired_vs_softmax"])[0]
+    assert row["status"] == "refused: missing seed 3 of sparsemax"
+    assert {row[name] for name in ("delta_accuracy", "ci_low", "sci_low", "t", "p", "p_holm")} == {""}
+    text = found["paired_vs_softmax"].markdown()
+    assert "m = 2 planned tests, 1 of them without a result" in text
+    assert "nan" not in text.lower()
+    assert "3 (without seed 3)" in found["main_results"].markdown()
+
+
+def test_main_results_show_mean_sd_support_and_n(build: SimpleNamespace) -> None:
+    table = made(build, build.grid())["main_results"]
+    assert table.sections[0].rows[0] == ("digits", "softmax", "0.515 ± 0.013", "0.515 ± 0.013", "0.500", "4")
+    assert [row[1] for row in table.sections[0].rows] == ["softmax", "sparsemax", "entmax-1.5", "HAE"]
+    assert [row[0] for row in table.sections[0].rows[1:]] == [""] * 3
+
+
+def test_data_sets_and_normalizers_outside_the_plan_still_appear(build: SimpleNamespace) -> None:
+    extra = build.grid({"softmax": (0.5, 0.6), "relu": (0.4, 0.5)}, dataset="extra")
+    found = made(build, [*build.grid(), *extra])
+    for name in ("main_results", "runtime"):
+        assert [row[:2] for row in found[name].values][-2:] == [("extra", "softmax"), ("extra", "relu")]
+    assert "extra" not in found["paired_vs_softmax"].csv()
+
+
+def test_runtime_gives_seconds_ratio_and_machine(build: SimpleNamespace) -> None:
+    slow = {"accuracy": 0.5, "train_seconds": 5.0, "inference_seconds": None}
+    records = [r if r.normalizer != "hae" else r.model_copy(update={"metrics": slow}) for r in build.grid()]
+    table = made(build, records)["runtime"]
+    assert table.sections[0].rows[-1] == ("", "HAE", "5.00", "2.50x", "-", "-", "4")
+    assert "Measured on: device cpu, CPU Test CPU, 2 threads." in table.notes
+
+
+def test_without_the_control_there_is_no_ratio(build: SimpleNamespace) -> None:
+    records = [record for record in build.grid() if record.normalizer != "softmax"]
+    assert made(build, records)["runtime"].sections[0].rows[0][3] == "-"
+
+
+def test_different_provenance_is_a_notice_under_the_tables(build: SimpleNamespace) -> None:
+    odd = build.make("digits", "softmax", 0, 0.5, provenance={"torch": "2.10.0", "threads": 8})
+    found = made(build, [odd, *build.grid()[1:]])
+    for table in found.values():
+        expected = table.name != "hae_vs_entmax15"
+        notice = "digits: the records differ in torch version: 2.9.0 ("
+        assert any(note.startswith(notice) for note in table.notes) == expected
+    assert "digits: the records differ in threads: 2 (15 records); 8 (1 record)" in found["main_results"].notes
+
+
+def test_kernels_may_differ_between_normalizers_but_not_within_one(build: SimpleNamespace) -> None:
+    records = [
+        build.make("digits", name, seed, 0.5 + seed / 10, provenance={"kernel": kernel})
+        for name, seed, kernel in [("softmax", 0, "a"), ("softmax", 1, "a"), ("hae", 0, "b"), ("hae", 1, "c")]
+    ]
+    assert provenance.notices(build.runs_of(records).frame) == [
+        "digits hae: the records differ in kernel: b (1 record); c (1 record)"
+    ]
+
+
+def test_notes_of_records_are_shown_under_tables_that_include_them(build: SimpleNamespace) -> None:
+    records = [r.model_copy(update={"notes": ["test = official batch 5"]}) for r in build.grid()]
+    other = build.grid({"softmax": (0.1, 0.2)}, dataset="other")
+    found = made(build, [*records, *other])
+    used = {"main_results": 16, "paired_vs_softmax": 12, "hae_vs_entmax15": 8, "runtime": 16}
+    for name, count in used.items():
+        assert f"digits: test = official batch 5 (all of {count} records)" in found[name].notes
+
+
+def test_names_with_markdown_signs_are_escaped_and_lines_stay_aligned(build: SimpleNamespace) -> None:
+    text = made(build, build.grid(), names={"hae": "a|b\n<i>c</i>"})["main_results"].markdown()
+    assert r"a\|b \<i>c\</i>" in text
+    lines = [line for line in text.splitlines() if line.startswith("|")]
+    assert len({len(line) for line in lines}) == 1
+    assert {len(re.findall(r"(?<!\\)\|", line)) for line in lines} == {7}
+
+
+def test_non_significance_is_not_called_equality(build: SimpleNamespace) -> None:
+    text = made(build, build.grid())["hae_vs_entmax15"].markdown()
+    assert "A large p is no evidence of equality" in text
+    assert not re.search(r"\b(equal|same accuracy|no difference)\b(?! on any seed)", text)
+
+
+def test_sections_have_headings_and_notes() -> None:
+    section = Section("A", (("x", "1"),), ("noted",))
+    table = Table("t", "T", ("k", "v"), frozenset({"k"}), (section,), ("k", "v"), (("x", 1),))
+    assert table.markdown() == "## T\n\n### A\n\n| k   |   v |\n| --- | --: |\n| x   |   1 |\n\n- noted\n"
+
+
+@pytest.mark.parametrize(
+    ("p", "text"),
+    [(0.00512, "0.0051"), (2.5512e-6, "2.55e-06"), (1.0, "1.0000"), (1e-4, "0.0001"), (0.0, "<1e-300")],
+)
+def test_p_values(p: float, text: str) -> None:
+    assert p_value(p) == text
+
+
+def test_numbers_that_do_not_exist_are_a_dash() -> None:
+    nan = math.nan
+    assert {p_value(nan), fixed(nan, 2), interval(nan, nan), spread(nan, nan), signed(nan)} == {"-"}
+    assert spread(0.5, nan) == "0.500 ± -"
+
+
+def test_signs_of_differences() -> None:
+    assert [signed(x) for x in (0.0123, -0.0123, 0.0, -0.00001, 0.00001)] == [
+        *("+0.0123", "-0.0123", "0.0000", "0.0000", "0.0000"),
+    ]
+
+
+def test_a_csv_field_keeps_its_quotes_and_commas() -> None:
+    table = Table("t", "T", ("k",), frozenset(), (), ("k",), (('a,"b"',), (float("nan"),), (1 / 3,)))
+    assert table.csv() == 'k\n"a,""b"""\n""\n0.3333333333\n'
