@@ -30,18 +30,25 @@ class Shape:
 
 
 class Dropout(nn.Module):
-    """Inverted dropout that draws from a generator of its own, so that nothing else can shift its masks."""
+    """Inverted dropout that draws from a generator of its own, so that nothing else can shift its masks.
+
+    Four 16-bit draws come out of each 64-bit random number, which makes it several times as fast as a draw per
+    element; the rate is rounded to a multiple of 1/65,536.
+    """
 
     def __init__(self, rate: float) -> None:
         super().__init__()
-        self.rate = rate
+        self.dropped = round(rate * 2**16)
         self.generator: torch.Generator | None = None
 
     def forward(self, x: Tensor) -> Tensor:
-        if not self.training or self.rate == 0:
+        if not self.training or self.dropped == 0:
             return x
-        keep = torch.empty_like(x).bernoulli_(1 - self.rate, generator=self.generator)
-        return x * keep.div_(1 - self.rate)
+        words = torch.empty((x.numel() + 3) // 4, dtype=torch.int64, device=x.device)
+        words.random_(-(2**63), None, generator=self.generator)
+        draws = words.view(torch.int16)[: x.numel()].view(x.shape)
+        keep = draws >= self.dropped - 2**15
+        return x * keep.to(x.dtype).mul_(2**16 / (2**16 - self.dropped))
 
 
 class Attention(nn.Module):
@@ -50,9 +57,7 @@ class Attention(nn.Module):
     def __init__(self, shape: Shape, normalizer: Normalizer) -> None:
         super().__init__()
         self.heads = shape.heads
-        self.query = nn.Linear(shape.width, shape.width)
-        self.key = nn.Linear(shape.width, shape.width)
-        self.value = nn.Linear(shape.width, shape.width)
+        self.query_key_value = nn.Linear(shape.width, 3 * shape.width)
         self.output = nn.Linear(shape.width, shape.width)
         self.normalizer = normalizer
 
@@ -61,9 +66,19 @@ class Attention(nn.Module):
 
         Returns the result, in the shape of `rows`, and the weights (batch, heads, queries, keys).
         """
-        q, k, v = self._split(self.query(rows)), self._split(self.key(x)), self._split(self.value(x))
+        q, k, v = (self._split(projected) for projected in self._project(x, rows))
         weights = self.normalizer(q @ k.mT * q.shape[-1] ** -0.5, mask)
         return self.output((weights @ v).transpose(1, 2).flatten(2)), weights
+
+    def _project(self, x: Tensor, rows: Tensor) -> Sequence[Tensor]:
+        width = x.shape[-1]
+        if rows is x:
+            return self.query_key_value(x).split(width, dim=-1)  # type: ignore[no-any-return]
+        weight, bias = self.query_key_value.weight, self.query_key_value.bias
+        return [
+            F.linear(rows, weight[:width], bias[:width]),
+            *F.linear(x, weight[width:], bias[width:]).split(width, -1),
+        ]
 
     def _split(self, x: Tensor) -> Tensor:
         batch, rows, width = x.shape

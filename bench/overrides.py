@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import yaml
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override
 from hydra.errors import OverrideParseException
+from omegaconf import OmegaConf
 
 from bench.schema import ConfigError, suggest
 
@@ -73,8 +73,8 @@ def known_keys(conf: Path) -> list[str]:
 
 
 def _load(path: Path) -> dict[str, Any]:
-    content = yaml.safe_load(path.read_text(encoding="utf-8"))
-    return content if isinstance(content, dict) else {}
+    content = OmegaConf.to_container(OmegaConf.load(path))
+    return {str(key): value for key, value in content.items()} if isinstance(content, dict) else {}
 
 
 def _leaves(content: dict[str, Any], prefix: str = "") -> Iterator[str]:

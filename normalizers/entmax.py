@@ -12,12 +12,11 @@ from torch import Tensor
 from .base import Normalizer
 from .bisection import Gradient, entmax_through_bisection
 from .entmax15 import entmax15
-from .implicit import implicit
+from .implicit import Alpha, implicit
 from .rows import centred, kept, on_rows, per_row
 from .softmax import softmax
 from .sparsemax import sparsemax
 
-Alpha = float | Tensor
 MAX_STEPS = 80
 """Halvings that exhaust float64; Newton needs about five."""
 
@@ -51,37 +50,38 @@ def _solve(rows: Tensor, alpha: Tensor) -> Tensor:
     if bool((alpha < 1).any()):
         raise ValueError(f"alpha must be at least 1, got {alpha.min().item()}")
     z, a = centred(rows), alpha - 1
-    slots = kept(rows)
+    eps = torch.finfo(z.dtype).eps
     soft = a == 0
+    some_soft = bool(soft.any())
     safe = torch.where(soft, 1.0, a)
-    convex = a <= 1
 
-    def weights(lam: Tensor) -> Tensor:
-        x = (z - lam) * a
-        inside = slots & ((x > -1) | x.isnan())
-        log = torch.where(soft, z - lam, torch.log1p(torch.where(inside, x, 0.0)) / safe)
-        return torch.where(inside, log.exp(), 0.0)
+    def log_weights(lam: Tensor) -> Tensor:
+        z_lam = z - lam
+        log = torch.log1p((z_lam * a).clamp(min=-1.0)) / safe  # log 0 = -inf off the support, and so weight 0
+        return torch.where(soft, z_lam, log) if some_soft else log
 
-    low = torch.zeros_like(z[..., :1])
-    count = slots.sum(-1, keepdim=True).clamp(min=1).to(z.dtype)
-    high = torch.where(soft, count.log(), -torch.expm1(-a * count.log()) / safe) * (1 + 4 * torch.finfo(z.dtype).eps)
-    lam = low
+    def from_zero(x: Tensor) -> Tensor:
+        """(exp(a x) - 1) / a, which is x for a = 0."""
+        return torch.where(soft, x, torch.expm1(a * x) / safe)
+
+    # At λ = 0 the largest weight alone is 1; at the other end even n equal scores would give no more than 1.
+    low = lam = torch.zeros_like(z[..., :1])
+    high = -from_zero(-kept(rows).sum(-1, keepdim=True).clamp(min=1).to(z.dtype).log()) * (1 + 4 * eps)
     for _ in range(MAX_STEPS):
-        p = weights(lam)
-        total = p.sum(-1, keepdim=True)
+        log = log_weights(lam)
+        total = log.exp().sum(-1, keepdim=True)
         low, high = torch.where(total >= 1, lam, low), torch.where(total <= 1, lam, high)
-        log_total = torch.where(total > 0, total, 1.0).log()
-        slope = torch.where(p > 0, p, 1.0) ** (1 - a)
-        slope = torch.where(p > 0, slope, 0.0).sum(-1, keepdim=True)
-        newton = torch.where(soft, log_total, torch.expm1(a * log_total) / safe)
-        newton = lam + newton * torch.exp((1 - a) * log_total) / torch.where(slope > 0, slope, 1.0)
-        usable = convex & (newton >= low) & (newton <= high) & (total > 0)
+        slope = (log * (1 - a)).exp().sum(-1, keepdim=True)
+        log_total = total.log()
+        newton = lam + from_zero(log_total) * (log_total * (1 - a)).exp() / slope
+        usable = (a < 1) & (newton >= low) & (newton <= high)
         after = torch.where(usable, newton, (low + high) / 2)
-        moved = (after - lam).abs() > 2 * torch.finfo(z.dtype).eps * (1 + lam)
+        # Newton's error after a step is about the square of that step.
+        unsettled = (after - lam).abs() > torch.where(usable, eps**0.5 / 8, 2 * eps) * (1 + lam)
         lam = after
-        if not bool(moved.any()):
+        if not bool(unsettled.any()):
             break
-    p = weights(lam)
+    p = log_weights(lam).exp()
     return p / p.sum(-1, keepdim=True).where(p.amax(-1, keepdim=True) != 0, 1.0)
 
 

@@ -13,7 +13,7 @@ from .implicit import implicit
 from .rows import centred, kept, on_rows
 
 
-def solve_entmax15(rows: Tensor, _alpha: Tensor) -> Tensor:
+def solve_entmax15(rows: Tensor, _alpha: float) -> Tensor:
     """Entmax-1.5 weights of rows (..., n); see `normalizers.implicit.Solver`. Its α is 1.5."""
     # With the maximum at 0 the threshold lies in [-1, -1/√n]; clamping below it changes no weight and keeps sums small.
     z = (centred(rows) / 2).clamp(min=-2.0)
@@ -33,7 +33,7 @@ def entmax15(scores: Tensor, *, dim: int = -1, mask: Tensor | None = None) -> Te
     >>> entmax15(torch.tensor([-2.0, 0.0, 0.5]))
     tensor([0.0000, 0.3260, 0.6740])
     """
-    return on_rows(lambda rows: implicit(solve_entmax15, rows, rows.new_tensor(1.5)), scores, dim, mask)
+    return on_rows(lambda rows: implicit(solve_entmax15, rows, 1.5), scores, dim, mask)
 
 
 class Entmax15(Normalizer):

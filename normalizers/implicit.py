@@ -19,30 +19,39 @@ import torch
 from torch import Tensor
 from torch.autograd import Function
 
-Solver = Callable[[Tensor, Tensor], Tensor]
-"""(rows (..., n) with -inf in dropped slots, α (..., 1) or 0-d) -> weights (..., n), 0 in dropped slots."""
+Alpha = float | Tensor
+Solver = Callable[[Tensor, Any], Tensor]
+"""(rows (..., n) with -inf in dropped slots, α a number, (..., 1) or 0-d) -> weights (..., n), 0 in dropped slots."""
 
 
-def implicit(solve: Solver, rows: Tensor, alpha: Tensor) -> Tensor:
+def implicit(solve: Solver, rows: Tensor, alpha: Alpha) -> Tensor:
     """Weights `solve(rows, alpha)` with exact derivatives of every order in `rows` and `alpha`.
 
     Works under `vmap`, `jvp` and `jacrev`, and inside `torch.compile(fullgraph=True)`, which refuses functions with
     rules of their own for `vmap` and `jvp`, so that it gets the class without them.
     """
-    if alpha.ndim:
+    if isinstance(alpha, Tensor) and alpha.ndim:
         alpha = alpha.expand(*rows.shape[:-1], 1)
     function = _Implicit if torch.compiler.is_compiling() else _TransformableImplicit
     weights: Tensor = function.apply(rows, alpha, solve)
     return weights
 
 
-def slopes(p: Tensor, alpha: Tensor) -> Tensor:
+def slopes(p: Tensor, alpha: Alpha) -> Tensor:
     """s = p^(2-α) on the support and 0 off it, shape of `p`; differentiable in both."""
+    fixed = alpha if isinstance(alpha, float) else None
+    if fixed == 1.0:
+        return p
     support = p > 0
-    return torch.where(support, torch.where(support, p, 1.0) ** (2 - alpha), 0.0)
+    if fixed == 2.0:
+        return support.to(p.dtype)
+    on_support = torch.where(support, p, 1.0)
+    if fixed == 1.5:
+        return torch.where(support, on_support.sqrt(), 0.0)
+    return torch.where(support, on_support ** (2 - alpha), 0.0)
 
 
-def tangent(p: Tensor, alpha: Tensor, v: Tensor) -> Tensor:
+def tangent(p: Tensor, alpha: Alpha, v: Tensor) -> Tensor:
     """J v for each row: s ⊙ (v - Σ s v / Σ s); J is symmetric, so this is the backward product as well."""
     s = slopes(p, alpha)
     return s * (v - _mean(v, s))
@@ -67,20 +76,27 @@ def _mean(v: Tensor, s: Tensor) -> Tensor:
     return (s * v).sum(-1, keepdim=True) / torch.where(total > 0, total, 1.0)
 
 
+def _saved(ctx: Any) -> tuple[Tensor, Any]:
+    p, *alpha = ctx.saved_tensors
+    return p, alpha[0] if alpha else ctx.alpha
+
+
 class _Implicit(Function):
     @staticmethod
-    def forward(rows: Tensor, alpha: Tensor, solve: Solver) -> Tensor:
+    def forward(rows: Tensor, alpha: Alpha, solve: Solver) -> Tensor:
         return solve(rows, alpha)
 
     @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Tensor, Tensor, Solver], output: Tensor) -> None:
-        ctx.save_for_backward(output, inputs[1])
-        ctx.save_for_forward(output, inputs[1])
-        ctx.solve = inputs[2]
+    def setup_context(ctx: Any, inputs: tuple[Tensor, Alpha, Solver], output: Tensor) -> None:
+        alpha = inputs[1]
+        ctx.alpha = None if isinstance(alpha, Tensor) else alpha
+        saved = (output, alpha) if isinstance(alpha, Tensor) else (output,)
+        ctx.save_for_backward(*saved)
+        ctx.save_for_forward(*saved)
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, Tensor | None, None]:
-        p, alpha = ctx.saved_tensors
+        p, alpha = _saved(ctx)
         (grad,) = grads
         s = slopes(p, alpha)
         deviation = grad - _mean(grad, s)
@@ -95,7 +111,7 @@ class _Implicit(Function):
 class _TransformableImplicit(_Implicit):
     @staticmethod
     def jvp(ctx: Any, *tangents: Tensor | None) -> Tensor:
-        p, alpha = ctx.saved_tensors
+        p, alpha = _saved(ctx)
         rows_tangent, alpha_tangent, _ = tangents
         result = torch.zeros_like(p)
         if rows_tangent is not None:
@@ -107,7 +123,7 @@ class _TransformableImplicit(_Implicit):
         return result
 
     @staticmethod
-    def vmap(info: Any, in_dims: tuple[int | None, ...], rows: Tensor, alpha: Tensor, solve: Solver) -> Any:
+    def vmap(info: Any, in_dims: tuple[int | None, ...], rows: Tensor, alpha: Any, solve: Solver) -> Any:
         # Every solver works on rows of any shape, so a mapped dimension is one more leading dimension.
         rows_dim, alpha_dim, _ = in_dims
         rows = rows.movedim(rows_dim, 0) if rows_dim is not None else rows.expand(info.batch_size, *rows.shape)

@@ -7,14 +7,22 @@ import torch
 from torch import Tensor
 
 from .base import Normalizer
-from .rows import on_rows
+from .implicit import implicit
+from .rows import kept, on_rows
+
+
+def solve_softmax(rows: Tensor, _alpha: float) -> Tensor:
+    """Softmax weights of rows (..., n); see `normalizers.implicit.Solver`. Its α is 1."""
+    p = torch.softmax(rows, dim=-1)
+    # A row without a kept slot is NaN from its first slot on: looking there spares every other row the repair.
+    if torch.compiler.is_compiling() or bool(p[..., 0].isnan().any()):
+        p = p.masked_fill(~kept(rows).any(-1, keepdim=True), 0.0)
+    return p
 
 
 def softmax_rows(rows: Tensor) -> Tensor:
     """Softmax of rows (..., n) with -inf in dropped slots; a row without a kept slot gives zeros."""
-    dead = rows.amax(-1, keepdim=True) == -torch.inf
-    # Zeros in place of a dead row keep NaN out of its gradient too.
-    return torch.softmax(torch.where(dead, 0.0, rows), dim=-1).masked_fill(dead, 0.0)
+    return implicit(solve_softmax, rows, 1.0)
 
 
 def softmax(scores: Tensor, *, dim: int = -1, mask: Tensor | None = None) -> Tensor:

@@ -11,7 +11,7 @@ from .implicit import implicit
 from .rows import centred, kept, on_rows
 
 
-def solve_sparsemax(rows: Tensor, _alpha: Tensor) -> Tensor:
+def solve_sparsemax(rows: Tensor, _alpha: float) -> Tensor:
     """Sparsemax weights of rows (..., n); see `normalizers.implicit.Solver`. Its α is 2."""
     # With the maximum at 0 the threshold lies in [-1, -1/n]; clamping below it changes no weight and keeps sums small.
     z = centred(rows).clamp(min=-2.0)
@@ -30,7 +30,7 @@ def sparsemax(scores: Tensor, *, dim: int = -1, mask: Tensor | None = None) -> T
     >>> sparsemax(torch.tensor([-2.0, 0.0, 0.5]))
     tensor([0.0000, 0.2500, 0.7500])
     """
-    return on_rows(lambda rows: implicit(solve_sparsemax, rows, rows.new_tensor(2.0)), scores, dim, mask)
+    return on_rows(lambda rows: implicit(solve_sparsemax, rows, 2.0), scores, dim, mask)
 
 
 class Sparsemax(Normalizer):
