@@ -26,21 +26,28 @@ def main() -> None:
 
     @hydra.main(config_path=str(conf), config_name="config", version_base="1.3")
     def run(config: DictConfig) -> None:
-        if code := sweep([plain(config)]):
+        try:
+            code = sweep([plain(config)])
+        except ConfigError as error:  # here, because Hydra prints a line of its own for what leaves a job
+            code = _refuse(error)
+        if code:
             sys.exit(code)
 
     # Our own errors pass through Hydra as they are, to be said in one line below.
     os.environ.setdefault("HYDRA_FULL_ERROR", "1")
+    if len(sys.argv) == 1 or {"--help", "-h"} & set(sys.argv):
+        # Hydra composes a configuration to print its help, and the choices it needs are the reader's to make.
+        sys.argv = [sys.argv[0], "--help", "dataset=digits", "normalizer=softmax"]
     try:
         overrides.check(sys.argv[1:], conf)
         run()
     except ConfigError as error:
         sys.exit(_refuse(error))
     except hydra.errors.HydraException as error:
-        sys.exit(_refuse(error))
+        sys.exit(_refuse(overrides.explained(error)))
 
 
-def _refuse(error: Exception) -> int:
+def _refuse(error: Exception | str) -> int:
     print(f"error: {error}", file=sys.stderr)
     return 2
 

@@ -3,6 +3,7 @@
 Hydra refuses these too, but a sweep only when it comes to the bad job, and without near matches.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,7 @@ def check(arguments: Sequence[str], conf: Path) -> None:
 
     `arguments` are those of the command line; `conf` is the folder of the configuration.
     """
-    words = [word for word in arguments if not word.startswith("-")]
+    words = [word for word in arguments if "=" in word and not word.startswith("-")]
     try:
         overrides = OverridesParser.create().parse_overrides(words)
     except OverrideParseException as error:
@@ -35,8 +36,8 @@ def check(arguments: Sequence[str], conf: Path) -> None:
 
 def _faults(override: Override, conf: Path) -> Iterator[str]:
     key = override.key_or_group
-    if key.split(".")[0].split("/")[0] in PASSED_ON:
-        return
+    if key.split(".")[0].split("/")[0] in PASSED_ON or override.is_add():
+        return  # what is added is looked at with the composed configuration
     values = _values(override)
     if not values:
         yield f"{override.input_line}: an empty sweep, there is nothing to run"
@@ -64,12 +65,18 @@ def _nearest(key: str, known: list[str]) -> str:
 
 
 def known_keys(conf: Path) -> list[str]:
-    """Every key that some choice of configuration files has: those of config.yaml, and `group.key` of each group."""
-    found = dict.fromkeys(_leaves(_load(conf / "config.yaml")))
-    for path in sorted(conf.glob("*/*.yaml")):
-        found |= dict.fromkeys(f"{path.parent.name}.{leaf}" for leaf in _leaves(_load(path)))
-        found |= {path.parent.name: None}
-    return [key for key in found if not key.startswith(("hydra", "defaults"))]
+    """Every key that some choice of files has: those of config.yaml, and `group` and `group.key` of its groups."""
+    main = _load(conf / "config.yaml")
+    groups = [str(group) for entry in main.pop("defaults") if isinstance(entry, dict) for group in entry]
+    found = dict.fromkeys(_leaves({key: value for key, value in main.items() if key not in PASSED_ON}))
+    for group in (name for name in groups if (conf / name).is_dir()):
+        found[group] = None
+        if group != "experiment":
+            for path in sorted((conf / group).glob("*.yaml")):
+                content = _load(path)
+                content.pop("defaults", None)
+                found |= dict.fromkeys(f"{group}.{leaf}" for leaf in _leaves(content))
+    return list(found)
 
 
 def _load(path: Path) -> dict[str, Any]:
@@ -83,3 +90,13 @@ def _leaves(content: dict[str, Any], prefix: str = "") -> Iterator[str]:
             yield from _leaves(value, f"{prefix}{key}.")
         else:
             yield f"{prefix}{key}"
+
+
+def explained(error: Exception) -> str:
+    """What Hydra says of a configuration it could not compose, in this project's words where it names no remedy."""
+    text = str(error)
+    found = re.match(r"Could not override '([^']+)'", text)
+    if not found:
+        return text
+    key = found[1]
+    return f"{key} is not an option of the chosen {key.split('.')[0]}; --cfg job shows those that it has"

@@ -88,7 +88,7 @@ def _close(planned: Plan, failures: Mapping[str, str], interrupted: bool, second
         print(f"\n{len(failures)} failed:", file=sys.stderr)
         for label, reason in failures.items():
             print(f"  {label}: {reason}", file=sys.stderr)
-        print("The tracebacks are in the records; the same command makes only what is missing.", file=sys.stderr)
+        print("Tracebacks are in the records; the same command makes only what is missing.", file=sys.stderr)
     if interrupted:
         print("interrupted; the same command goes on where this one stopped", file=sys.stderr)
         return INTERRUPTED

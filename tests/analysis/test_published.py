@@ -4,7 +4,7 @@ import csv
 from pathlib import Path
 
 import pytest
-import yaml
+from omegaconf import OmegaConf
 
 from analysis import comparisons, published, tables
 from analysis.errors import InputError
@@ -32,7 +32,7 @@ CELLS = [
 
 @pytest.fixture(scope="module")
 def plan() -> Plan:
-    return Plan.model_validate(yaml.safe_load((ROOT / "conf" / "analysis" / "paper.yaml").read_text()))
+    return Plan.model_validate(OmegaConf.to_container(OmegaConf.load(ROOT / "conf" / "analysis" / "paper.yaml")))
 
 
 def printed(value: float, text: str) -> bool:

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
+from omegaconf import OmegaConf
 
 from analysis import names
 from analysis.errors import InputError
@@ -16,13 +16,13 @@ CONF = Path(__file__).resolve().parents[2] / "conf"
 
 def content(**changes: Any) -> dict[str, Any]:
     """A whole configuration with `changes` in its plan."""
-    plan = yaml.safe_load((CONF / "analysis" / "demo.yaml").read_text())
+    plan = OmegaConf.to_container(OmegaConf.load(CONF / "analysis" / "demo.yaml"))
     return {"records": ["r"], "out": "o", "analysis": plan | changes}
 
 
 @pytest.mark.parametrize("choice", ["paper", "demo"])
 def test_every_choice_is_valid(choice: str) -> None:
-    plan = yaml.safe_load((CONF / "analysis" / f"{choice}.yaml").read_text())
+    plan = OmegaConf.to_container(OmegaConf.load(CONF / "analysis" / f"{choice}.yaml"))
     settings = validated({"records": "r", "out": "o", "analysis": plan})
     assert settings.records == [Path("r")]
     assert settings.analysis.control == "softmax"

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
 import pytest
-import yaml
+from omegaconf import OmegaConf
 
 from datasets import SOURCES, prepare, subset
 from datasets.arrays import Arrays
@@ -26,7 +26,7 @@ def options_of(source: str) -> list[inspect.Parameter]:
 
 
 def configuration(name: str) -> dict[str, Any]:
-    content: dict[str, Any] = yaml.safe_load((REPOSITORY / "conf" / "dataset" / f"{name}.yaml").read_text())
+    content: dict[str, Any] = OmegaConf.to_container(OmegaConf.load(REPOSITORY / "conf" / "dataset" / f"{name}.yaml"))
     return content
 
 
@@ -52,12 +52,12 @@ def test_a_source_says_where_its_data_come_from(source: str) -> None:
 
 
 def test_every_source_has_a_configuration() -> None:
-    assert {yaml.safe_load(path.read_text())["source"] for path in CONFIGURATIONS} == set(SOURCES)
+    assert {OmegaConf.to_container(OmegaConf.load(path))["source"] for path in CONFIGURATIONS} == set(SOURCES)
 
 
 @pytest.mark.parametrize("path", CONFIGURATIONS, ids=lambda path: path.stem)
 def test_a_configuration_has_exactly_the_keys_that_its_source_has(path: Path) -> None:
-    content = yaml.safe_load(path.read_text())
+    content = OmegaConf.to_container(OmegaConf.load(path))
     source = content["source"]
     options = {option.name: option for option in options_of(source)}
     assert set(content) == COMMON | OF_KIND[SOURCES[source].kind] | set(options)
