@@ -1,18 +1,47 @@
-"""`python -m bench dataset=digits normalizer=hae seed=3`: see conf/config.yaml, or --help."""
+"""The command line: runs and sweeps through Hydra (`--help`), and the commands of `COMMANDS` by name."""
 
 import os
 import sys
+from collections.abc import Sequence
+from pathlib import Path
 
 from bench import ROOT, shadowing
 
+CONF = ROOT / "conf"
 
-def main() -> None:
-    """The command line; exits with the sweep's code, or with 2 where the command cannot be carried out."""
+
+def main() -> int:
+    """Carry out the command line; returns the exit code, 2 where it cannot be carried out as it stands."""
     try:
         shadowing.check()
     except ImportError as error:
-        sys.exit(_refuse(error))
+        return _refuse(error)
+    from bench.schema import ConfigError
 
+    name, arguments = (sys.argv[1], sys.argv[2:]) if len(sys.argv) > 1 else ("", [])
+    try:
+        return COMMANDS[name](arguments) if name in COMMANDS else _run()
+    except ConfigError as error:
+        return _refuse(error)
+
+
+def _data(arguments: Sequence[str]) -> int:
+    from bench.fetch import fetch
+
+    return fetch(arguments, CONF)
+
+
+def _speed(arguments: Sequence[str]) -> int:
+    from bench.speed import speed
+
+    return speed(Path(arguments[0]) if arguments else Path("results/speed"))
+
+
+COMMANDS = {"data": _data, "speed": _speed}
+
+
+def _run() -> int:
+    """One run or a sweep, as Hydra composes it from the command line."""
     sys.path.append(str(ROOT / "bench" / "plugins"))
     import hydra
     from omegaconf import DictConfig
@@ -22,9 +51,7 @@ def main() -> None:
     from bench.schema import ConfigError
     from bench.sweep import sweep
 
-    conf = ROOT / "conf"
-
-    @hydra.main(config_path=str(conf), config_name="config", version_base="1.3")
+    @hydra.main(config_path=str(CONF), config_name="config", version_base="1.3")
     def run(config: DictConfig) -> None:
         try:
             code = sweep([plain(config)])
@@ -33,18 +60,17 @@ def main() -> None:
         if code:
             sys.exit(code)
 
-    # Our own errors pass through Hydra as they are, to be said in one line below.
+    # Our own errors pass through Hydra as they are, to be said in one line by main.
     os.environ.setdefault("HYDRA_FULL_ERROR", "1")
     if len(sys.argv) == 1 or {"--help", "-h"} & set(sys.argv):
         # Hydra composes a configuration to print its help, and the choices it needs are the reader's to make.
         sys.argv = [sys.argv[0], "--help", "dataset=digits", "normalizer=softmax"]
+    overrides.check(sys.argv[1:], CONF)
     try:
-        overrides.check(sys.argv[1:], conf)
         run()
-    except ConfigError as error:
-        sys.exit(_refuse(error))
     except hydra.errors.HydraException as error:
-        sys.exit(_refuse(overrides.explained(error)))
+        return _refuse(overrides.explained(error))
+    return 0
 
 
 def _refuse(error: Exception | str) -> int:
@@ -53,4 +79,4 @@ def _refuse(error: Exception | str) -> int:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -1,0 +1,59 @@
+# Everything is built in $(VENV) as it is needed; nothing asks.
+VENV ?= .venv
+PYTHON ?= python3
+RECORDS ?= results/demo/records
+OUT ?= $(patsubst %/records,%,$(RECORDS))
+ANALYSIS ?= demo
+ARGS ?=
+
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+.DEFAULT_GOAL := help
+.PHONY: help setup bench test lint types data paper tables report speed clean
+
+help:  ## print this help
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@echo "Variables: VENV, PYTHON, RECORDS, OUT, ANALYSIS, and ARGS for further overrides (make bench ARGS='parallel=1')"
+
+setup: $(READY)  ## install the pinned packages into $(VENV)
+
+$(READY): pyproject.toml requirements.lock
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=...")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --requirement requirements.lock
+	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
+	@touch $@
+
+bench: setup  ## run the demonstration: 2 data sets, 7 normalizers, 5 seeds; tables, figures and a report
+	$(BIN)/python -m bench experiment=demo $(ARGS)
+	$(BIN)/python -m analysis records=results/demo/records out=results/demo analysis=demo
+
+test: setup  ## run all tests
+	$(BIN)/python -m pytest -n auto $(ARGS)
+
+lint: setup  ## check style and formatting
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: setup  ## check types
+	$(BIN)/mypy
+
+data: setup  ## fetch and prepare all data sets (ARGS='kmnist digits' for some)
+	$(BIN)/python -m bench data $(ARGS)
+
+paper: setup  ## run the published sweep, 350 runs, and make its tables
+	$(BIN)/python -m bench experiment=paper $(ARGS)
+	$(BIN)/python -m analysis records=results/paper/records out=results/paper analysis=paper
+
+tables: setup  ## make tables, figures and report again from RECORDS, without training
+	$(BIN)/python -m analysis records=$(RECORDS) out=$(OUT) analysis=$(ANALYSIS)
+
+report: tables  ## the same, and say where the report lies
+	@echo "open $(OUT)/report.html"
+
+speed: setup  ## measure what each normalizer costs
+	$(BIN)/python -m bench speed
+
+clean:  ## remove $(VENV) and caches; data and results stay
+	rm -rf $(VENV) build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
