@@ -1,0 +1,72 @@
+"""The rules of the house that a machine can check: directions of imports, sizes, one list of the seven."""
+
+import ast
+from pathlib import Path
+
+import pytest
+from omegaconf import OmegaConf
+
+from datasets import SOURCES
+from normalizers import REGISTRY
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGES = ("normalizers", "datasets", "bench", "analysis")
+MODULES = [path for package in PACKAGES for path in sorted((ROOT / package).rglob("*.py"))]
+ALLOWED = {
+    "normalizers": {"normalizers"},
+    "datasets": {"datasets"},
+    "bench": {"bench", "normalizers", "datasets"},
+    "analysis": {"analysis", "bench.records"},
+}
+
+
+def imports(path):
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.level == 0:
+            yield node.module
+
+
+def identify(path):
+    return str(path.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("path", MODULES, ids=identify)
+def test_imports_point_one_way(path):
+    package = path.relative_to(ROOT).parts[0]
+    ours = [name for name in imports(path) if name.split(".")[0] in PACKAGES]
+    strangers = [name for name in ours if name not in ALLOWED[package] and name.split(".")[0] not in ALLOWED[package]]
+    assert strangers == []
+
+
+@pytest.mark.parametrize("path", MODULES, ids=identify)
+def test_modules_stay_small_and_say_what_they_are(path):
+    text = path.read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= 220
+    assert ast.get_docstring(ast.parse(text))
+
+
+def configurations(group):
+    return {path.stem: OmegaConf.load(path) for path in sorted((ROOT / "conf" / group).glob("*.yaml"))}
+
+
+def test_every_registered_normalizer_has_a_configuration():
+    found = configurations("normalizer")
+    assert {content.map for content in found.values()} == set(REGISTRY)
+    assert all(name == content.name for name, content in found.items())
+
+
+def test_every_registered_data_set_has_a_configuration():
+    assert {content.get("source") for content in configurations("dataset").values()} >= set(SOURCES)
+
+
+@pytest.mark.parametrize("name", ["paper", "demo"])
+def test_sweep_and_analysis_name_the_same_cells(name):
+    params = configurations("experiment")[name].hydra.sweeper.params
+    plan = configurations("analysis")[name]
+    normalizers, datasets = params.normalizer.split(","), params.dataset.split(",")
+    assert normalizers == list(plan.order)
+    assert sorted(datasets) == sorted(d for family in plan.families.values() for d in family.datasets)
+    for family in plan.families.values():
+        assert list(family.treatments) == [normalizer for normalizer in normalizers if normalizer != plan.control]

@@ -1,0 +1,69 @@
+"""What README says is run or at least understood by the program it speaks of."""
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from hydra import compose, initialize_config_dir
+
+from bench import overrides
+from bench.__main__ import COMMANDS, CONF
+from bench.launcher import plain
+from bench.schema import validate
+
+ROOT = Path(__file__).resolve().parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", README, flags=re.DOTALL)
+
+
+def commands(program: str) -> list[list[str]]:
+    lines = [line.partition("  #")[0] for block in blocks("bash") for line in block.splitlines()]
+    return [shlex.split(line)[3:] for line in lines if line.startswith(f"python -m {program} ")]
+
+
+@pytest.mark.parametrize("block", blocks("python"))
+def test_python_blocks_run(block):
+    names: dict[str, object] = {}
+    exec(compile(block, "README.md", "exec"), names)
+    assert names["weights"].sum().item() == pytest.approx(8 * 4 * 10, rel=1e-5)
+
+
+@pytest.mark.parametrize("words", [words for words in commands("bench") if words[0] not in COMMANDS], ids=" ".join)
+def test_bench_commands_are_understood(words):
+    overrides.check(words, CONF)
+    choices = [word for word in words if "=" in word and not word.startswith("experiment=")]
+    single = [word.replace("range(10)", "0").split(",")[0] for word in choices]
+    if single:
+        with initialize_config_dir(str(CONF), version_base="1.3"):
+            config = validate(plain(compose("config", overrides=single)))
+        assert config.label.startswith(config.dataset.name)
+
+
+def test_data_sets_named_for_fetching_exist():
+    named = [name for words in commands("bench") if words[0] == "data" for name in words[1:]]
+    assert named
+    assert all((CONF / "dataset" / f"{name}.yaml").is_file() for name in named)
+
+
+def test_make_targets_exist():
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    named = set(re.findall(r"make ([a-z]+)", " ".join(re.findall(r"`[^`]*`|```.*?```", README, flags=re.DOTALL))))
+    assert {"bench", "test"} <= named
+    assert named <= set(re.findall(r"^([a-z]+):", makefile, flags=re.MULTILINE))
+
+
+@pytest.mark.parametrize("group", ["dataset", "normalizer", "experiment"])
+def test_every_choice_is_named(group):
+    (row,) = re.findall(rf"^\| `{group}` \| (.*) \|$", README, flags=re.MULTILINE)
+    assert set(re.findall(r"`(\w+)`", row)) == {path.stem for path in (CONF / group).glob("*.yaml")}
+
+
+def test_option_examples_are_keys():
+    named = set(re.findall(r"`((?:train|dataset|normalizer|data|analysis)\.[a-z_]+)=", README))
+    known = set(overrides.known_keys(CONF)) | {"analysis.missing"}
+    assert named
+    assert named <= known
