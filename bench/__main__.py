@@ -66,10 +66,11 @@ def _run() -> int:
         # Hydra composes a configuration to print its help, and the choices it needs are the reader's to make.
         sys.argv = [sys.argv[0], "--help", "dataset=digits", "normalizer=softmax"]
     overrides.check(sys.argv[1:], CONF)
+    sys.argv[1:] = overrides.forced(sys.argv[1:], CONF)
     try:
         run()
     except hydra.errors.HydraException as error:
-        return _refuse(overrides.explained(error))
+        return _refuse(error)
     return 0
 
 

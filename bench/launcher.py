@@ -12,7 +12,6 @@ from hydra.types import HydraContext, TaskFunction
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from bench.overrides import explained
 from bench.schema import ConfigError
 from bench.sweep import sweep
 
@@ -72,4 +71,4 @@ class PoolLauncher(Launcher):
         try:
             return plain(self.hydra_context.config_loader.load_sweep_config(self.config, list(overrides)))
         except HydraException as error:
-            raise ConfigError(f"{explained(error)} (in the job {' '.join(overrides)})") from error
+            raise ConfigError(f"{error} (in the job {' '.join(overrides)})") from error

@@ -3,7 +3,6 @@
 Hydra refuses these too, but a sweep only when it comes to the bad job, and without near matches.
 """
 
-import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -92,11 +91,11 @@ def _leaves(content: dict[str, Any], prefix: str = "") -> Iterator[str]:
             yield f"{prefix}{key}"
 
 
-def explained(error: Exception) -> str:
-    """What Hydra says of a configuration it could not compose, in this project's words where it names no remedy."""
-    text = str(error)
-    found = re.match(r"Could not override '([^']+)'", text)
-    if not found:
-        return text
-    key = found[1]
-    return f"{key} is not an option of the chosen {key.split('.')[0]}; --cfg job shows those that it has"
+def forced(arguments: Sequence[str], conf: Path) -> list[str]:
+    """`arguments` with the options of a group's choice (`dataset.patch=4`) marked so that Hydra always takes them.
+
+    Hydra composes a sweep once without its swept choices and would refuse the option of a choice that is not made yet.
+    Whether each run's choice has the option is seen by the schema, for every run of the sweep.
+    """
+    groups = tuple(f"{path.name}." for path in conf.iterdir() if path.is_dir() and path.name not in PASSED_ON)
+    return [f"++{word}" if word.startswith(groups) and "=" in word else word for word in arguments]

@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 SCHEMA = 1
 ARCHIVE = ".archive"
-NAME_PATTERN = r"^[a-z0-9][a-z0-9_]*$"
+NAME_PATTERN = r"^[a-z0-9][a-z0-9_.]*$"
 
 Status = Literal["completed", "failed", "interrupted"]
 
