@@ -48,13 +48,15 @@ def test_modules_stay_small_and_say_what_they_are(path):
 
 
 def configurations(group):
-    return {path.stem: OmegaConf.load(path) for path in sorted((ROOT / "conf" / group).glob("*.yaml"))}
+    """The files of a group by name, interpolations as they stand."""
+    paths = sorted((ROOT / "conf" / group).glob("*.yaml"))
+    return {path.stem: OmegaConf.to_container(OmegaConf.load(path)) for path in paths}
 
 
 def test_every_registered_normalizer_has_a_configuration():
     found = configurations("normalizer")
-    assert {content.map for content in found.values()} == set(REGISTRY)
-    assert all(name == content.name.partition("_${")[0] for name, content in found.items())
+    assert {content["map"] for content in found.values()} == set(REGISTRY)
+    assert all(name == content["name"].partition("_${")[0] for name, content in found.items())
 
 
 def test_every_registered_data_set_has_a_configuration():
@@ -63,10 +65,10 @@ def test_every_registered_data_set_has_a_configuration():
 
 @pytest.mark.parametrize("name", ["paper", "demo"])
 def test_sweep_and_analysis_name_the_same_cells(name):
-    params = configurations("experiment")[name].hydra.sweeper.params
+    params = configurations("experiment")[name]["hydra"]["sweeper"]["params"]
     plan = configurations("analysis")[name]
-    normalizers, datasets = params.normalizer.split(","), params.dataset.split(",")
-    assert normalizers == list(plan.order)
-    assert sorted(datasets) == sorted(d for family in plan.families.values() for d in family.datasets)
-    for family in plan.families.values():
-        assert list(family.treatments) == [normalizer for normalizer in normalizers if normalizer != plan.control]
+    normalizers, datasets = params["normalizer"].split(","), params["dataset"].split(",")
+    assert normalizers == plan["order"]
+    assert sorted(datasets) == sorted(d for family in plan["families"].values() for d in family["datasets"])
+    for family in plan["families"].values():
+        assert family["treatments"] == [normalizer for normalizer in normalizers if normalizer != plan["control"]]
