@@ -22,6 +22,7 @@ $(READY): pyproject.toml requirements.lock
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --requirement requirements.lock
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
+	$(BIN)/python -m normalizers.native
 	@touch $@
 
 bench: setup  ## run the demonstration: 2 data sets, 7 normalizers, 5 seeds; tables, figures and a report

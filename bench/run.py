@@ -22,7 +22,7 @@ from bench.records import SCHEMA, Record
 from bench.schema import RunConfig
 from bench.streams import global_stream, stream
 from bench.train import NonFiniteLossError, Schedule, train
-from normalizers import build
+from normalizers import build, native
 
 
 def perform(config: RunConfig, identity: Identity, code: Mapping[str, Any]) -> Record:
@@ -59,7 +59,7 @@ def heading(config: RunConfig, identity: Identity, code: Mapping[str, Any]) -> d
         "cell": identity.cell,
         "setting": identity.setting,
         "config": config.model_dump(include={"dataset", "normalizer", "model", "train", "seed"}),
-        "provenance": {**code, **provenance.machine(), "threads": config.threads, "kernel": "torch"},
+        "provenance": {**code, **provenance.machine(), "threads": config.threads, "kernel": native.variant()},
     }
 
 

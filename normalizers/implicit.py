@@ -19,6 +19,8 @@ import torch
 from torch import Tensor
 from torch.autograd import Function
 
+from . import native
+
 Alpha = float | Tensor
 Solver = Callable[[Tensor, Any], Tensor]
 """(rows (..., n) with -inf in dropped slots, α a number, (..., 1) or 0-d) -> weights (..., n), 0 in dropped slots."""
@@ -70,6 +72,16 @@ def alpha_derivative(p: Tensor, alpha: Tensor) -> tuple[Tensor, Tensor]:
     return torch.where(support, -p * log**2 * phi, 0.0), slopes(p, alpha)
 
 
+def backward_product(grad: Tensor, p: Tensor, alpha: Alpha) -> tuple[Tensor, Tensor | None]:
+    """J grad, shape of `p`, and Σ grad ⊙ ∂p/∂α per row, shape (..., 1), where α is a tensor; differentiable."""
+    s = slopes(p, alpha)
+    deviation = grad - _mean(grad, s)
+    per_row = None
+    if isinstance(alpha, Tensor):
+        per_row = (alpha_derivative(p, alpha)[0] * deviation).sum(-1, keepdim=True)
+    return s * deviation, per_row
+
+
 def _mean(v: Tensor, s: Tensor) -> Tensor:
     """Σ s v / Σ s per row, 0 for a row without support."""
     total = s.sum(-1, keepdim=True)
@@ -98,14 +110,12 @@ class _Implicit(Function):
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, Tensor | None, None]:
         p, alpha = _saved(ctx)
         (grad,) = grads
-        s = slopes(p, alpha)
-        deviation = grad - _mean(grad, s)
-        grad_rows = s * deviation if ctx.needs_input_grad[0] else None
-        grad_alpha = None
-        if ctx.needs_input_grad[1]:
-            per_row = (alpha_derivative(p, alpha)[0] * deviation).sum(-1, keepdim=True)
-            grad_alpha = per_row if alpha.ndim else per_row.sum()
-        return grad_rows, grad_alpha, None
+        # A kernel leaves no graph, so it serves only where none is asked for.
+        fast = None if torch.is_grad_enabled() else native.backward(grad, p, alpha)
+        grad_rows, per_row = fast or backward_product(grad, p, alpha)
+        if per_row is not None and not alpha.ndim:
+            per_row = per_row.sum()
+        return grad_rows, per_row, None
 
 
 class _TransformableImplicit(_Implicit):

@@ -9,9 +9,11 @@ import math
 import torch
 from torch import Tensor
 
+from . import native
 from .base import Normalizer
+from .implicit import implicit
 from .rows import kept, on_rows
-from .softmax import softmax_rows
+from .softmax import solve_softmax
 
 
 def topk_softmax(
@@ -27,16 +29,25 @@ def topk_softmax(
     """
     check_selection(k, ratio)
 
-    def row_map(rows: Tensor) -> Tensor:
+    def solve(rows: Tensor, _alpha: float) -> Tensor:
         if k is not None:
             check_k(k, rows.shape[-1])
-        size = k if k is not None else _share(kept(rows).sum(-1, keepdim=True), ratio or 1.0)
-        order = rows.detach().argsort(dim=-1, descending=True, stable=True)
-        places = torch.arange(rows.shape[-1], device=rows.device).expand(rows.shape)
-        rank = torch.empty_like(order).scatter(-1, order, places)
-        return softmax_rows(rows.masked_fill(rank >= size, -torch.inf))
+            return solve_topk(rows, torch.full_like(rows[..., :1], k, dtype=torch.int32))
+        return solve_topk(rows, _share(kept(rows).sum(-1, keepdim=True), ratio or 1.0))
 
-    return on_rows(row_map, scores, dim, mask)
+    # The selection is constant, so derivatives are those of softmax, whose formula needs the weights alone.
+    return on_rows(lambda rows: implicit(solve, rows, 1.0), scores, dim, mask)
+
+
+def solve_topk(rows: Tensor, k: Tensor) -> Tensor:
+    """Softmax over the k (..., 1) largest of rows (..., n), ties to the lowest index; -inf in dropped slots."""
+    weights = native.forward("topk", rows, k)
+    if weights is not None:
+        return weights
+    order = rows.argsort(dim=-1, descending=True, stable=True)
+    places = torch.arange(rows.shape[-1], device=rows.device).expand(rows.shape)
+    rank = torch.empty_like(order).scatter(-1, order, places)
+    return solve_softmax(rows.masked_fill(rank >= k, -torch.inf), 1.0)
 
 
 def check_selection(k: int | None, ratio: float | None) -> None:
@@ -62,7 +73,7 @@ def selected(n: int, ratio: float) -> int:
 
 def _share(count: Tensor, ratio: float) -> Tensor:
     """`selected` for a tensor of counts."""
-    return (count.double() * ratio - 1e-9).ceil().clamp(min=1).long()
+    return (count.double() * ratio - 1e-9).ceil().clamp(min=1).int()
 
 
 class TopKSoftmax(Normalizer):

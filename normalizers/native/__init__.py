@@ -1,0 +1,84 @@
+"""Native CPU kernels for float32 rows, used where they are present; `kernels.c` beside this file is their source.
+
+Each function returns None where a kernel does not take the input (another dtype or device, an open trace, no library),
+and its caller goes on with torch. `NORMALIZERS_NATIVE=0` in the environment switches the kernels off.
+"""
+
+import ctypes
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from .build import library, variant
+
+__all__ = ["backward", "entmax_forward", "forward", "variant"]
+
+BACKWARD = {1.0: "softmax", 1.5: "entmax15", 2.0: "sparsemax"}
+
+
+def forward(name: str, rows: Tensor, each: Tensor | None = None) -> Tensor | None:
+    """Weights of the kernel `name` for rows (..., n), -inf in dropped slots; `each` (..., 1) is a parameter per row."""
+    kernels = _kernels(rows)
+    if kernels is None:
+        return None
+    rows = rows.contiguous()
+    weights = torch.empty_like(rows)
+    flat = None if each is None else each.contiguous()
+    getattr(kernels, f"{name}_forward")(_pointer(rows), _pointer(flat), _pointer(weights), *_sizes(rows))
+    return weights
+
+
+def entmax_forward(rows: Tensor, alpha: Tensor) -> Tensor | None:
+    """α-entmax weights of rows (..., n) for α (..., 1) or 0-d, all in (1, 2]."""
+    if _kernels(rows) is None or not bool(((alpha > 1) & (alpha <= 2)).all()):
+        return None
+    return forward("entmax", rows, _per_row(alpha, rows))
+
+
+def backward(grad: Tensor, p: Tensor, alpha: float | Tensor) -> tuple[Tensor, Tensor | None] | None:
+    """What `normalizers.implicit.backward_product` gives."""
+    kernels = _kernels(p)
+    if kernels is None or grad.dtype != torch.float32 or not _has_memory(grad):
+        return None
+    p, grad = p.contiguous(), grad.contiguous()
+    product = torch.empty_like(p)
+    if not isinstance(alpha, Tensor):
+        call = getattr(kernels, f"{BACKWARD[alpha]}_backward")
+        call(_pointer(p), _pointer(grad), _pointer(product), *_sizes(p))
+        return product, None
+    if not bool(((alpha > 1) & (alpha <= 2)).all()):
+        return None
+    flat, per_row = _per_row(alpha, p), p.new_empty((*p.shape[:-1], 1))
+    kernels.entmax_backward(
+        _pointer(p), _pointer(grad), _pointer(flat), _pointer(product), _pointer(per_row), *_sizes(p)
+    )
+    return product, per_row
+
+
+def _kernels(rows: Tensor) -> Any:
+    if rows.dtype != torch.float32 or rows.device.type != "cpu" or rows.numel() == 0:
+        return None
+    return None if torch.compiler.is_compiling() else library()
+
+
+def _has_memory(tensor: Tensor) -> bool:
+    """False for the stand-ins that torch's batched gradients hand to a backward."""
+    try:
+        tensor.data_ptr()
+    except RuntimeError:
+        return False
+    return True
+
+
+def _per_row(alpha: Tensor, rows: Tensor) -> Tensor:
+    return alpha.expand(*rows.shape[:-1], 1).contiguous()
+
+
+def _pointer(tensor: Tensor | None) -> ctypes.c_void_p:
+    return ctypes.c_void_p(None if tensor is None else tensor.data_ptr())
+
+
+def _sizes(rows: Tensor) -> tuple[ctypes.c_int64, ctypes.c_int64, ctypes.c_int]:
+    n = rows.shape[-1]
+    return ctypes.c_int64(rows.numel() // n), ctypes.c_int64(n), ctypes.c_int(torch.get_num_threads())

@@ -1,0 +1,161 @@
+"""The native kernels against the float64 maps in torch, and what happens where they cannot be had."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+import torch
+
+from normalizers import entmax, entmax15, native, softmax, sparsemax, topk_softmax
+from normalizers.implicit import backward_product
+
+MAPS = {
+    "softmax": lambda z, **kw: softmax(z, **kw),
+    "sparsemax": lambda z, **kw: sparsemax(z, **kw),
+    "entmax15": lambda z, **kw: entmax15(z, **kw),
+    **{
+        f"entmax {alpha}": lambda z, alpha=alpha, **kw: entmax(z, torch.tensor(alpha, dtype=z.dtype), **kw)
+        for alpha in (1.0001, 1.05, 1.3, 1.5, 1.77, 1.95, 2.0)
+    },
+    "topk": lambda z, **kw: topk_softmax(z, ratio=0.3, **kw),
+}
+pytestmark = pytest.mark.skipif(native.variant() == "torch", reason="no C compiler, so no native kernels")
+
+
+@pytest.fixture(params=MAPS)
+def row_map(request):
+    return MAPS[request.param]
+
+
+def rows(n, scale=2.0, count=203):
+    generator = torch.Generator().manual_seed(n)
+    return torch.randn(count, n, generator=generator) * scale
+
+
+@pytest.mark.parametrize("scale", [0.01, 2.0, 30.0])
+@pytest.mark.parametrize("n", [1, 2, 17, 97, 513, 5000])
+def test_weights_match_float64(row_map, n, scale):
+    scores = rows(n, scale, count=203 if n < 1000 else 9)
+    torch.testing.assert_close(row_map(scores).double(), row_map(scores.double()), atol=1e-6, rtol=0)
+
+
+def product_in_float64(p, grad, alpha):
+    alpha = alpha.double() if isinstance(alpha, torch.Tensor) else alpha
+    return backward_product(grad.double(), p.double(), alpha)
+
+
+@pytest.mark.parametrize("n", [1, 17, 97, 513])
+@pytest.mark.parametrize("alpha", [1.0, 1.5, 2.0])
+def test_backward_of_the_named_maps(n, alpha):
+    p = {1.0: softmax, 1.5: entmax15, 2.0: sparsemax}[alpha](rows(n))
+    grad = rows(n, 1.0)
+    result, _ = native.backward(grad, p, alpha)
+    torch.testing.assert_close(result.double(), product_in_float64(p, grad, alpha)[0], atol=1e-5, rtol=0)
+
+
+@pytest.mark.parametrize("n", [1, 17, 97, 513])
+@pytest.mark.parametrize("alpha", [1.0001, 1.05, 1.3, 1.5, 1.77, 1.95, 2.0])
+def test_backward_of_entmax(n, alpha):
+    each = torch.full((203, 1), alpha)
+    p = entmax(rows(n), each)
+    grad = rows(n, 1.0)
+    for result, expected in zip(native.backward(grad, p, each), product_in_float64(p, grad, each), strict=True):
+        torch.testing.assert_close(result.double(), expected, atol=1e-5, rtol=1e-5)
+
+
+def test_a_different_alpha_in_every_row():
+    scores = rows(40)
+    alpha = torch.linspace(1.01, 2.0, len(scores)).unsqueeze(-1)
+    together = entmax(scores, alpha)
+    for row in range(0, len(scores), 20):
+        assert torch.equal(together[row], entmax(scores[row], alpha[row]))
+
+
+def test_masked_dead_and_nan_rows(row_map):
+    scores = rows(21)
+    mask = torch.rand(scores.shape, generator=torch.Generator().manual_seed(1)) > 0.4
+    mask[5] = False
+    scores[8, 3] = torch.nan
+    mask[8, 3] = True
+    p, expected = row_map(scores, mask=mask), row_map(scores.double(), mask=mask)
+    torch.testing.assert_close(p.double(), expected, atol=1e-6, rtol=0, equal_nan=True)
+    assert (p[5] == 0).all()
+    assert p[8].isnan().all()
+    assert (p[~mask & ~p.isnan()] == 0).all()
+    assert not p[[0, 1, 2, 3, 4, 5, 6, 7, 9, 10]].isnan().any()
+
+
+def test_ties_and_repeated_scores(row_map):
+    scores = torch.randint(-2, 3, (300, 24), generator=torch.Generator().manual_seed(2)).float()
+    torch.testing.assert_close(row_map(scores).double(), row_map(scores.double()), atol=1e-6, rtol=0)
+    negative_zero = torch.tensor([[0.0, -0.0, -1.0], [-0.0, 0.0, -1.0]])
+    assert topk_softmax(negative_zero, k=1).argmax(-1).tolist() == [0, 0]
+
+
+def test_results_do_not_depend_on_the_number_of_threads(row_map):
+    scores = rows(97, count=3001).requires_grad_()
+    grad = rows(97, 1.0, count=3001)
+    results = []
+    before = torch.get_num_threads()
+    try:
+        for threads in (1, 2, 3):
+            torch.set_num_threads(threads)
+            p = row_map(scores)
+            results.append((p.detach(), *torch.autograd.grad(p, scores, grad)))
+    finally:
+        torch.set_num_threads(before)
+    assert all(torch.equal(a, b) for other in results[1:] for a, b in zip(results[0], other, strict=True))
+
+
+def test_transforms_see_the_same_map(row_map):
+    scores = rows(9, count=6)
+    assert torch.equal(torch.func.vmap(row_map)(scores), row_map(scores))
+    jacobian = torch.func.vmap(torch.func.jacrev(row_map))(scores)
+    exact = torch.func.vmap(torch.func.jacrev(row_map))(scores.double())
+    torch.testing.assert_close(jacobian.double(), exact, atol=2e-4, rtol=0)  # ∂p/∂z is steep where a weight is near 0
+
+
+def test_batched_gradients_without_a_graph(row_map):
+    scores = rows(9, count=1).requires_grad_()
+    p = row_map(scores)
+    basis = torch.eye(9).unsqueeze(1)
+    (batched,) = torch.autograd.grad(p, scores, basis, retain_graph=True, is_grads_batched=True)
+    single = torch.stack([torch.autograd.grad(p, scores, unit, retain_graph=True)[0] for unit in basis])
+    torch.testing.assert_close(batched, single, atol=1e-6, rtol=0)
+
+
+def run_python(code, **environment):
+    return subprocess.run(
+        [sys.executable, "-W", "always", "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **environment},
+    )
+
+
+CODE = "import torch; from normalizers import sparsemax, native; sparsemax(torch.zeros(3)); print(native.variant())"
+
+
+def test_switched_off_by_the_environment():
+    result = run_python(CODE, NORMALIZERS_NATIVE="0")
+    assert result.stdout == "torch\n"
+    assert "kernels" not in result.stderr
+
+
+def test_without_a_compiler_there_is_one_notice_and_the_same_map(tmp_path):
+    result = run_python(CODE, CC=str(tmp_path / "nothing"), NORMALIZERS_CACHE=str(tmp_path))
+    assert result.stdout == "torch\n"
+    assert result.stderr.count("native kernels could not be built") == 1
+
+
+def test_built_once_into_the_cache(tmp_path):
+    first = run_python(CODE, NORMALIZERS_CACHE=str(tmp_path))
+    built = list(tmp_path.iterdir())
+    assert first.stdout == f"{native.variant()}\n"
+    assert [path.suffix for path in built] == [".so"]
+    stamp = built[0].stat().st_mtime_ns
+    run_python(CODE, NORMALIZERS_CACHE=str(tmp_path))
+    assert built[0].stat().st_mtime_ns == stamp
