@@ -22,13 +22,16 @@ def plain(config: DictConfig) -> dict[str, Any]:
     Raises ConfigError, naming the full key, where a required value is missing or an interpolation has no target.
     """
     config = OmegaConf.masked_copy(config, [str(key) for key in config if key != "hydra"])
-    missing = OmegaConf.missing_keys(config)
-    if missing:
-        raise ConfigError("\n".join(f"{key} is missing; give it as {key}=VALUE" for key in sorted(missing)))
     try:
+        missing = OmegaConf.missing_keys(config)
+        if missing:
+            raise ConfigError("\n".join(f"{key} is missing; give it as {key}=VALUE" for key in sorted(missing)))
         return OmegaConf.to_container(config, resolve=True)  # type: ignore[return-value]
     except OmegaConfBaseException as error:
         raise ConfigError(f"{error.full_key}: {str(error).splitlines()[0]}") from error
+
+
+Returns = list[Sequence[JobReturn]]
 
 
 class PoolLauncher(Launcher):

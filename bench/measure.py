@@ -1,6 +1,7 @@
 """What is measured on held-out rows: predictions, loss, attention support, and the time of a plain pass."""
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,7 +11,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from bench.model import CompactClassifier
-from normalizers import support_share
+from normalizers import entropy, peak, per_head, support_share
 
 BATCH = 256
 """Rows at a time; changes no result beyond rounding."""
@@ -47,15 +48,18 @@ def predict(model: CompactClassifier, x: Tensor, y: Tensor) -> Measured:
     )
 
 
+STATISTICS: dict[str, Callable[[Tensor], Tensor]] = {"support": support_share, "entropy": entropy, "peak": peak}
+"""What is said of the attention rows of a model, by the name it has in a record; see `normalizers.statistics`."""
+
+
 @torch.inference_mode()
-def attention_support(model: CompactClassifier, x: Tensor) -> list[list[float]]:
-    """Support (see `normalizers.support`) per block and head, mean over rows `x` and all queries."""
+def attention_statistics(model: CompactClassifier, x: Tensor) -> dict[str, list[list[float]]]:
+    """Each of `STATISTICS` per block and head, mean over rows `x` and all queries."""
     model.eval()
-    blocks, heads = model.shape.blocks, model.shape.heads
-    total = torch.zeros(blocks, heads, dtype=torch.float64, device=x.device)
+    total = {name: torch.zeros(model.shape.blocks, model.shape.heads, dtype=torch.float64) for name in STATISTICS}
     for batch in x.split(BATCH):
         _, weights = model(batch, full_rows=True)
         for block, block_weights in enumerate(weights):
-            total[block] += support_share(block_weights).double().mean(-1).sum(0)
-    share: list[list[float]] = (total / len(x)).tolist()
-    return share
+            for name, statistic in STATISTICS.items():
+                total[name][block] += per_head(statistic(block_weights)).cpu() * len(batch)
+    return {name: (value / len(x)).tolist() for name, value in total.items()}

@@ -67,7 +67,7 @@ class Attention(nn.Module):
         Returns the result, in the shape of `rows`, and the weights (batch, heads, queries, keys).
         """
         q, k, v = (self._split(projected) for projected in self._project(x, rows))
-        weights = self.normalizer(q @ k.mT * q.shape[-1] ** -0.5, mask)
+        weights = self.normalizer(q @ k.mT * q.shape[-1] ** -0.5, mask, q)
         return self.output((weights @ v).transpose(1, 2).flatten(2)), weights
 
     def _project(self, x: Tensor, rows: Tensor) -> Sequence[Tensor]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.core.override_parser.types import Override
+from hydra.core.override_parser.types import Override, ValueType
 from hydra.errors import OverrideParseException
 from omegaconf import OmegaConf
 
@@ -16,6 +16,8 @@ from bench.schema import ConfigError, suggest
 
 PASSED_ON = ("hydra",)
 """Keys that are Hydra's own business."""
+LISTED = (ValueType.CHOICE_SWEEP, ValueType.SIMPLE_CHOICE_SWEEP, ValueType.RANGE_SWEEP)
+"""Sweeps whose values stand on the command line."""
 
 
 def check(arguments: Sequence[str], conf: Path) -> None:
@@ -38,21 +40,24 @@ def _faults(override: Override, conf: Path) -> Iterator[str]:
     if key.split(".")[0].split("/")[0] in PASSED_ON or override.is_add():
         return  # what is added is looked at with the composed configuration
     values = _values(override)
-    if not values:
+    if values == []:
         yield f"{override.input_line}: an empty sweep, there is nothing to run"
     if (conf / key).is_dir():
         choices = sorted(path.stem for path in (conf / key).glob("*.yaml"))
-        for value in values:
+        for value in values or []:
             if str(value) not in choices:
                 yield f"{key}={value} is unknown{suggest(str(value), choices)}"
     elif key not in known_keys(conf):
         yield f"{key} is not a key of the configuration{_nearest(key, known_keys(conf))}"
 
 
-def _values(override: Override) -> list[Any]:
-    if override.is_sweep_override():
+def _values(override: Override) -> list[Any] | None:
+    """The values that the override sweeps or sets; those of a glob or an interval are Hydra's to find."""
+    if not override.is_sweep_override():
+        return [override.value()]
+    if override.value_type in LISTED:
         return list(override.sweep_string_iterator())
-    return [override.value()]
+    return None
 
 
 def _nearest(key: str, known: list[str]) -> str:

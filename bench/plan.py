@@ -8,9 +8,9 @@ from typing import Any
 from bench import inputs, provenance
 from bench.fingerprint import Identity, identify
 from bench.records import record_path
+from bench.run import make_normalizer
 from bench.schema import ConfigError, RunConfig, validate
 from datasets import DataError, Prepared
-from normalizers import build
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Plan:
 
     jobs: list[Job] = field(default_factory=list)
     repeated: list[str] = field(default_factory=list)
-    unavailable: dict[str, str] = field(default_factory=dict)
+    unavailable: list[tuple[str, str]] = field(default_factory=list)
 
 
 def plan(raws: Sequence[Mapping[str, Any]]) -> Plan:
@@ -51,17 +51,19 @@ def plan(raws: Sequence[Mapping[str, Any]]) -> Plan:
     faults: dict[str, None] = {}
     code = provenance.code_version()
     jobs: dict[Path, Job] = {}
-    missing: dict[str, str] = {}
+    missing: dict[tuple[Any, ...], str] = {}
     for raw, config in zip(raws, configs, strict=True):
-        if config.dataset.name in missing:
-            result.unavailable[config.label] = missing[config.dataset.name]
+        wanted = (config.dataset.source, config.data.root, *config.dataset_options().items())
+        if wanted in missing:
+            result.unavailable.append((config.label, missing[wanted]))
             continue
         try:
             prepared = inputs.arrays(config)
             shape = inputs.shape(config, prepared)
             _check_length(config, shape.tokens + 1)
         except DataError as error:
-            result.unavailable[config.label] = missing[config.dataset.name] = str(error)
+            missing[wanted] = str(error)
+            result.unavailable.append((config.label, missing[wanted]))
             continue
         except ValueError as error:
             faults[str(error)] = None
@@ -82,7 +84,7 @@ def _validated(raws: Sequence[Mapping[str, Any]]) -> list[RunConfig]:
     for raw in raws:
         try:
             config = validate(raw)
-            build(config.normalizer.map, config.model.heads, **config.normalizer_options())
+            make_normalizer(config)
             configs.append(config)
         except ConfigError as error:
             faults[str(error)] = None
@@ -95,7 +97,7 @@ def _validated(raws: Sequence[Mapping[str, Any]]) -> list[RunConfig]:
 
 def _check_length(config: RunConfig, n: int) -> None:
     try:
-        build(config.normalizer.map, config.model.heads, **config.normalizer_options()).check_length(n)
+        make_normalizer(config).check_length(n)
     except ValueError as error:
         raise ConfigError(f"normalizer.{error} ({config.label})") from error
 

@@ -74,9 +74,11 @@ def read(path: Path) -> Record:
     Raises RecordError, naming the file, where it is not a whole record of this schema.
     """
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(path.read_text(encoding="utf-8"), parse_constant=_refuse_constant)
     except UnicodeDecodeError as error:
         raise RecordError(path, f"not UTF-8 text ({error.reason} at byte {error.start})") from error
+    except _ConstantError as error:
+        raise RecordError(path, f"holds {error}, which is no number of a result") from error
     except (json.JSONDecodeError, RecursionError) as error:
         raise RecordError(path, f"not whole JSON ({error})") from error
     if not isinstance(content, dict):
@@ -89,6 +91,14 @@ def read(path: Path) -> Record:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])
         raise RecordError(path, f"field {where}: {first['msg']}") from error
+
+
+class _ConstantError(Exception):
+    """NaN or an infinity in a JSON file."""
+
+
+def _refuse_constant(name: str) -> None:
+    raise _ConstantError(name)
 
 
 def write(path: Path, record: Record, results_dir: Path) -> None:

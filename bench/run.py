@@ -1,7 +1,9 @@
 """One run, from its configuration to its record."""
 
 import base64
+import os
 import resource
+import sys
 import time
 import traceback
 import zlib
@@ -13,16 +15,16 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from bench import inputs, provenance
+from bench import ROOT, inputs, provenance
 from bench.allocator import keep_memory
 from bench.fingerprint import Identity
-from bench.measure import attention_support, predict
+from bench.measure import attention_statistics, predict
 from bench.model import CompactClassifier, Shape
 from bench.records import SCHEMA, Record
 from bench.schema import RunConfig
 from bench.streams import global_stream, stream
 from bench.train import NonFiniteLossError, Schedule, train
-from normalizers import build, native
+from normalizers import Normalizer, build, native
 
 
 def perform(config: RunConfig, identity: Identity, code: Mapping[str, Any]) -> Record:
@@ -64,22 +66,28 @@ def heading(config: RunConfig, identity: Identity, code: Mapping[str, Any]) -> d
 
 
 def describe(error: BaseException) -> dict[str, str]:
-    """What a failed record says of its error. File names in the traceback lose the folder the project lies in."""
-    text = "".join(traceback.format_exception(error)).replace(str(Path(__file__).resolve().parent.parent) + "/", "")
+    """What a failed record says of its error. Its file names lose the folders that code is imported from."""
+    text = "".join(traceback.format_exception(error))
+    for folder in sorted({str(ROOT), *sys.path}, key=len, reverse=True):
+        text = text.replace(f"{folder}{os.sep}", "") if folder else text
     return {"type": type(error).__name__, "message": str(error), "traceback": text}
 
 
 def make_model(config: RunConfig, shape: Shape, device: torch.device) -> CompactClassifier:
     """The run's classifier with its initial weights. The normalizers draw theirs from a stream of their own."""
     with global_stream(config.seed, "normalizer"):
-        normalizers = [
-            build(config.normalizer.map, shape.heads, **config.normalizer_options()) for _ in range(shape.blocks)
-        ]
+        normalizers = [make_normalizer(config) for _ in range(shape.blocks)]
     with global_stream(config.seed, "weights"):
         model = CompactClassifier(shape, normalizers)
     model.to(device)
     model.draw_dropout_from(stream(config.seed, "dropout", device))
     return model
+
+
+def make_normalizer(config: RunConfig) -> Normalizer:
+    """The normalizer of one block. Raises ValueError where an option is out of its domain."""
+    heads = config.model.heads
+    return build(config.normalizer.map, heads, config.model.width // heads, **config.normalizer_options())
 
 
 def choose_device(name: str) -> torch.device:
@@ -116,13 +124,13 @@ def _measured(config: RunConfig, origin: dict[str, Any]) -> dict[str, Any]:
     test = predict(model, *data.test)
     if not np.isfinite(test.loss):
         raise NonFiniteLossError(f"the test loss is {test.loss}; a lower train.learning_rate may help")
-    support = attention_support(model, data.test[0])
+    attention = attention_statistics(model, data.test[0])
     learned = _learned(model)
     metrics: dict[str, float | None] = {
         "accuracy": test.accuracy,
         "macro_f1": test.macro_f1,
         "test_loss": test.loss,
-        "support": float(np.mean(support)),
+        "support": float(np.mean(attention["support"])),
         "train_seconds": sum(curves.seconds),
         "inference_seconds": test.seconds,
         "peak_memory_mb": _peak_memory_mb(device),
@@ -135,7 +143,7 @@ def _measured(config: RunConfig, origin: dict[str, Any]) -> dict[str, Any]:
     return {
         "notes": [prepared.note] if prepared.note else [],
         "metrics": metrics,
-        "attention": {"support": support, **learned},
+        "attention": {**attention, **learned},
         "curves": {
             "epoch": list(range(1, schedule.epochs + 1)),
             "train_loss": curves.train_loss,

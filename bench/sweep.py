@@ -30,12 +30,12 @@ def sweep(raws: Sequence[Mapping[str, Any]]) -> int:
     workers = min(raws[0]["parallel"] or _cores(), max(len(todo), 1))
     if done:
         print(f"{done} already done{', skipped (force=true makes them again)' if todo else ''}")
-    failures = dict(planned.unavailable)
+    failures = list(planned.unavailable)
     interrupted = _make(todo, done, workers, stop=raws[0]["on_error"] == "stop", failures=failures)
     return _close(planned, failures, interrupted, time.monotonic() - start)
 
 
-def _make(todo: list[Job], done: int, workers: int, *, stop: bool, failures: dict[str, str]) -> bool:
+def _make(todo: list[Job], done: int, workers: int, *, stop: bool, failures: list[tuple[str, str]]) -> bool:
     """Make the runs `todo`, adding to `failures`; returns whether the sweep was interrupted."""
     if not todo:
         return False
@@ -49,7 +49,7 @@ def _make(todo: list[Job], done: int, workers: int, *, stop: bool, failures: dic
             if outcome.status == "interrupted":
                 return True
             if outcome.status == "failed":
-                failures[job.label] = outcome.error
+                failures.append((job.label, outcome.error))
                 if stop:
                     print("stopped at the first failure (on_error=stop)")
                     return False
@@ -79,14 +79,14 @@ def _say_repeated(planned: Plan) -> None:
         print(f"notice: asked for more than once, run once: {names}", file=sys.stderr)
 
 
-def _close(planned: Plan, failures: Mapping[str, str], interrupted: bool, seconds: float) -> int:
+def _close(planned: Plan, failures: Sequence[tuple[str, str]], interrupted: bool, seconds: float) -> int:
     total = len(planned.jobs) + len(planned.unavailable)
     present = sum(job.path.exists() and finished(job) for job in planned.jobs)
     if planned.jobs:
         print(f"{present} of {total} runs are recorded in {planned.jobs[0].results_dir} ({duration(seconds)})")
     if failures:
         print(f"\n{len(failures)} failed:", file=sys.stderr)
-        for label, reason in failures.items():
+        for label, reason in failures:
             print(f"  {label}: {reason}", file=sys.stderr)
         print("Tracebacks are in the records; the same command makes only what is missing.", file=sys.stderr)
     if interrupted:

@@ -6,32 +6,83 @@
 tensor([0.8146, 0.1621, 0.0233, 0.0000])
 """
 
+from .asentmax import ASEntmax, asentmax
 from .base import Normalizer
 from .bisection import entmax_through_bisection
+from .bottomk import BottomKSoftmax, bottomk_softmax
+from .bounded_entmax import BoundedEntmax, bounded_q
+from .constrained import ConstrainedSparsemax, constrained_sparsemax
 from .entmax import Entmax, entmax
 from .entmax15 import Entmax15, entmax15
+from .fusedmax import Fusedmax, fusedmax
+from .gumbel import GumbelGates, gumbel_gated_softmax
 from .hae import HeadwiseAdaptiveEntmax
+from .hardkuma import HardKumaGates, hardkuma_softmax
+from .losses import Entmax15Loss, EntmaxLoss, SparsemaxLoss, entmax15_loss, entmax_loss, sparsemax_loss
 from .registry import REGISTRY, build
+from .scalable import ScalableSoftmax, scalable_softmax
+from .sigmoid import SigmoidAttention, sigmoid_attention
+from .sink import SinkSoftmax, SoftmaxOne, sink_softmax, softmax1
 from .softmax import Softmax, softmax
+from .softpick import Softpick, softpick
 from .sparsemax import Sparsemax, sparsemax
-from .support import support_share
+from .statistics import entropy, peak, per_head, support_share, support_size
+from .stick_breaking import StickBreaking, stick_breaking
 from .topk import TopKSoftmax, topk_softmax
+from .total_variation import total_variation_prox
 
 __all__ = [
     "REGISTRY",
+    "ASEntmax",
+    "BottomKSoftmax",
+    "BoundedEntmax",
+    "ConstrainedSparsemax",
     "Entmax",
     "Entmax15",
+    "Entmax15Loss",
+    "EntmaxLoss",
+    "Fusedmax",
+    "GumbelGates",
+    "HardKumaGates",
     "HeadwiseAdaptiveEntmax",
     "Normalizer",
+    "ScalableSoftmax",
+    "SigmoidAttention",
+    "SinkSoftmax",
     "Softmax",
+    "SoftmaxOne",
+    "Softpick",
     "Sparsemax",
+    "SparsemaxLoss",
+    "StickBreaking",
     "TopKSoftmax",
+    "asentmax",
+    "bottomk_softmax",
+    "bounded_q",
     "build",
+    "constrained_sparsemax",
     "entmax",
     "entmax15",
+    "entmax15_loss",
+    "entmax_loss",
     "entmax_through_bisection",
+    "entropy",
+    "fusedmax",
+    "gumbel_gated_softmax",
+    "hardkuma_softmax",
+    "peak",
+    "per_head",
+    "scalable_softmax",
+    "sigmoid_attention",
+    "sink_softmax",
     "softmax",
+    "softmax1",
+    "softpick",
     "sparsemax",
+    "sparsemax_loss",
+    "stick_breaking",
     "support_share",
+    "support_size",
     "topk_softmax",
+    "total_variation_prox",
 ]

@@ -9,19 +9,37 @@ class Normalizer(nn.Module, ABC):
     """Maps attention scores to weights along the last dimension.
 
     A subclass takes the number of heads and, as annotated keyword-only arguments, its options; the harness derives
-    the schema of `conf/normalizer/*.yaml` from that signature.
+    the schema of `conf/normalizer/*.yaml` from that signature. One that `needs_queries` takes the width of a head too.
     """
 
     is_distribution = True
     """Whether the weights of a row with a kept slot sum to 1."""
 
-    def __init__(self, heads: int) -> None:
+    is_shift_invariant = True
+    """Whether a constant added to all scores of a row leaves its weights."""
+
+    is_permutation_equivariant = True
+    """Whether reordering the slots of a row reorders its weights and does no more."""
+
+    is_stochastic = False
+    """Whether the map draws from torch's global generator in training mode; in evaluation every map is a function."""
+
+    needs_queries = False
+    """Whether `forward` has to be given the query vectors."""
+
+    def __init__(self, heads: int, head_width: int | None = None) -> None:
         super().__init__()
+        if self.needs_queries and head_width is None:
+            raise ValueError(f"{type(self).__name__} reads the query vectors, so it needs head_width, their width")
         self.heads = heads
+        self.head_width = head_width
 
     @abstractmethod
-    def forward(self, scores: Tensor, mask: Tensor | None = None) -> Tensor:
-        """Weights of `scores` (batch, heads, queries, keys), in its shape; `mask` broadcasts to it, True keeps."""
+    def forward(self, scores: Tensor, mask: Tensor | None = None, queries: Tensor | None = None) -> Tensor:
+        """Weights of `scores` (batch, heads, queries, keys), in its shape; `mask` broadcasts to it, True keeps.
+
+        `queries` (batch, heads, queries, head width) are read only where the map `needs_queries`.
+        """
 
     def check_length(self, n: int) -> None:
         """Raise ValueError, naming option and value, where rows of `n` slots cannot be normalized."""

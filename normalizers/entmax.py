@@ -71,6 +71,7 @@ def _solve(rows: Tensor, alpha: Tensor) -> Tensor:
     # At λ = 0 the largest weight alone is 1; at the other end even n equal scores would give no more than 1.
     low = lam = torch.zeros_like(z[..., :1])
     high = -from_zero(-kept(rows).sum(-1, keepdim=True).clamp(min=1).to(z.dtype).log()) * (1 + 4 * eps)
+    settled = torch.zeros_like(lam, dtype=torch.bool)  # a row that is done stays as it is while others go on
     for _ in range(MAX_STEPS):
         log = log_weights(lam)
         total = log.exp().sum(-1, keepdim=True)
@@ -82,8 +83,9 @@ def _solve(rows: Tensor, alpha: Tensor) -> Tensor:
         after = torch.where(usable, newton, (low + high) / 2)
         # Newton's error after a step is about the square of that step.
         unsettled = (after - lam).abs() > torch.where(usable, eps**0.5 / 8, 2 * eps) * (1 + lam)
-        lam = after
-        if not bool(unsettled.any()):
+        lam = torch.where(settled, lam, after)
+        settled = settled | ~unsettled
+        if bool(settled.all()):
             break
     p = log_weights(lam).exp()
     return p / p.sum(-1, keepdim=True).where(p.amax(-1, keepdim=True) != 0, 1.0)
@@ -122,8 +124,10 @@ def entmax(scores: Tensor, alpha: Alpha, *, dim: int = -1, mask: Tensor | None =
 class Entmax(Normalizer):
     """α-entmax over keys with a fixed α."""
 
-    def __init__(self, heads: int, *, alpha: float, gradient: Gradient = "exact") -> None:
-        super().__init__(heads)
+    def __init__(
+        self, heads: int, head_width: int | None = None, *, alpha: float, gradient: Gradient = "exact"
+    ) -> None:
+        super().__init__(heads, head_width)
         if not 1 <= alpha < float("inf"):
             raise ValueError(f"alpha must be a finite number of at least 1, got {alpha}")
         if gradient == "through_bisection" and alpha == 1:
@@ -131,7 +135,7 @@ class Entmax(Normalizer):
         self.alpha = alpha
         self.gradient = gradient
 
-    def forward(self, scores: Tensor, mask: Tensor | None = None) -> Tensor:
+    def forward(self, scores: Tensor, mask: Tensor | None = None, queries: Tensor | None = None) -> Tensor:
         if self.gradient == "through_bisection":
             return entmax_through_bisection(scores, self.alpha, mask=mask)
         return entmax(scores, self.alpha, mask=mask)

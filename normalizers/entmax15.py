@@ -43,11 +43,11 @@ def entmax15(scores: Tensor, *, dim: int = -1, mask: Tensor | None = None) -> Te
 class Entmax15(Normalizer):
     """Entmax-1.5 over keys, with its exact gradient or the published one through 18 bisection steps."""
 
-    def __init__(self, heads: int, *, gradient: Gradient = "exact") -> None:
-        super().__init__(heads)
+    def __init__(self, heads: int, head_width: int | None = None, *, gradient: Gradient = "exact") -> None:
+        super().__init__(heads, head_width)
         self.gradient = gradient
 
-    def forward(self, scores: Tensor, mask: Tensor | None = None) -> Tensor:
+    def forward(self, scores: Tensor, mask: Tensor | None = None, queries: Tensor | None = None) -> Tensor:
         if self.gradient == "through_bisection":
             return entmax_through_bisection(scores, 1.5, mask=mask)
         return entmax15(scores, mask=mask)

@@ -14,8 +14,8 @@ from .entmax import entmax
 class HeadwiseAdaptiveEntmax(Normalizer):
     """α-entmax over keys with a learned α per head."""
 
-    def __init__(self, heads: int, *, gradient: Gradient = "exact") -> None:
-        super().__init__(heads)
+    def __init__(self, heads: int, head_width: int | None = None, *, gradient: Gradient = "exact") -> None:
+        super().__init__(heads, head_width)
         self.gradient = gradient
         self.a = nn.Parameter(torch.zeros(heads))
 
@@ -24,7 +24,7 @@ class HeadwiseAdaptiveEntmax(Normalizer):
         """The α of each head, shape (heads,), differentiable."""
         return 1.05 + 0.90 * torch.sigmoid(self.a)
 
-    def forward(self, scores: Tensor, mask: Tensor | None = None) -> Tensor:
+    def forward(self, scores: Tensor, mask: Tensor | None = None, queries: Tensor | None = None) -> Tensor:
         apply = entmax_through_bisection if self.gradient == "through_bisection" else entmax
         return apply(scores, self.alpha.view(-1, 1, 1), mask=mask)
 

@@ -1,11 +1,25 @@
 """Every map by name: one line each."""
 
+from collections.abc import Callable
+
+from .asentmax import ASEntmax
 from .base import Normalizer
+from .bottomk import BottomKSoftmax
+from .bounded_entmax import BoundedEntmax
+from .constrained import ConstrainedSparsemax
 from .entmax import Entmax
 from .entmax15 import Entmax15
+from .fusedmax import Fusedmax
+from .gumbel import GumbelGates
 from .hae import HeadwiseAdaptiveEntmax
+from .hardkuma import HardKumaGates
+from .scalable import ScalableSoftmax
+from .sigmoid import SigmoidAttention
+from .sink import SinkSoftmax, SoftmaxOne
 from .softmax import Softmax
+from .softpick import Softpick
 from .sparsemax import Sparsemax
+from .stick_breaking import StickBreaking
 from .topk import TopKSoftmax
 
 REGISTRY: dict[str, type[Normalizer]] = {
@@ -15,12 +29,30 @@ REGISTRY: dict[str, type[Normalizer]] = {
     "entmax": Entmax,
     "hae": HeadwiseAdaptiveEntmax,
     "topk": TopKSoftmax,
+    "bottomk": BottomKSoftmax,
+    "bounded_entmax": BoundedEntmax,
+    "asentmax": ASEntmax,
+    "fusedmax": Fusedmax,
+    "constrained_sparsemax": ConstrainedSparsemax,
+    "scalable_softmax": ScalableSoftmax,
+    "softmax1": SoftmaxOne,
+    "sink_softmax": SinkSoftmax,
+    "sigmoid": SigmoidAttention,
+    "softpick": Softpick,
+    "stick_breaking": StickBreaking,
+    "hardkuma": HardKumaGates,
+    "gumbel": GumbelGates,
 }
 
 
-def build(name: str, heads: int, **options: object) -> Normalizer:
-    """The normalizer `name` for `heads` heads.
+def build(name: str, heads: int, head_width: int | None = None, **options: object) -> Normalizer:
+    """The normalizer `name` for `heads` heads of `head_width`, which only maps that read the query vectors need.
 
-    Raises KeyError for an unknown name, TypeError for an unknown option, ValueError for a value out of its domain.
+    Raises KeyError for an unknown name, TypeError for an unknown option, ValueError for a value out of its domain or
+    a width that is needed and missing.
+
+    >>> build("topk", 4, ratio=0.25).ratio
+    0.25
     """
-    return REGISTRY[name](heads, **options)
+    make: Callable[..., Normalizer] = REGISTRY[name]
+    return make(heads, head_width, **options) if REGISTRY[name].needs_queries else make(heads, **options)

@@ -40,5 +40,5 @@ def sparsemax(scores: Tensor, *, dim: int = -1, mask: Tensor | None = None) -> T
 class Sparsemax(Normalizer):
     """Sparsemax over keys."""
 
-    def forward(self, scores: Tensor, mask: Tensor | None = None) -> Tensor:
+    def forward(self, scores: Tensor, mask: Tensor | None = None, queries: Tensor | None = None) -> Tensor:
         return sparsemax(scores, mask=mask)

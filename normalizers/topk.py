@@ -33,7 +33,7 @@ def topk_softmax(
         if k is not None:
             check_k(k, rows.shape[-1])
             return solve_topk(rows, torch.full_like(rows[..., :1], k, dtype=torch.int32))
-        return solve_topk(rows, _share(kept(rows).sum(-1, keepdim=True), ratio or 1.0))
+        return solve_topk(rows, share(kept(rows).sum(-1, keepdim=True), ratio or 1.0))
 
     # The selection is constant, so derivatives are those of softmax, whose formula needs the weights alone.
     return on_rows(lambda rows: implicit(solve, rows, 1.0), scores, dim, mask)
@@ -71,7 +71,7 @@ def selected(n: int, ratio: float) -> int:
     return max(1, math.ceil(ratio * n - 1e-9))
 
 
-def _share(count: Tensor, ratio: float) -> Tensor:
+def share(count: Tensor, ratio: float) -> Tensor:
     """`selected` for a tensor of counts."""
     return (count.double() * ratio - 1e-9).ceil().clamp(min=1).int()
 
@@ -79,8 +79,10 @@ def _share(count: Tensor, ratio: float) -> Tensor:
 class TopKSoftmax(Normalizer):
     """Softmax over the k largest scores, or the share `ratio` of a row's kept slots."""
 
-    def __init__(self, heads: int, *, k: int | None = None, ratio: float | None = None) -> None:
-        super().__init__(heads)
+    def __init__(
+        self, heads: int, head_width: int | None = None, *, k: int | None = None, ratio: float | None = None
+    ) -> None:
+        super().__init__(heads, head_width)
         check_selection(k, ratio)
         self.k = k
         self.ratio = ratio
@@ -89,5 +91,5 @@ class TopKSoftmax(Normalizer):
         if self.k is not None:
             check_k(self.k, n)
 
-    def forward(self, scores: Tensor, mask: Tensor | None = None) -> Tensor:
+    def forward(self, scores: Tensor, mask: Tensor | None = None, queries: Tensor | None = None) -> Tensor:
         return topk_softmax(scores, k=self.k, ratio=self.ratio, mask=mask)

@@ -4,31 +4,75 @@ from collections.abc import Callable
 
 import pytest
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
-from normalizers import REGISTRY, build
+from normalizers import REGISTRY, Normalizer, build
 
 OPTIONS: dict[str, list[dict[str, object]]] = {
     "entmax15": [{}, {"gradient": "through_bisection"}],
     "entmax": [{"alpha": 1.0}, {"alpha": 1.1}, {"alpha": 1.75}, {"alpha": 2.5}],
     "hae": [{}, {"gradient": "through_bisection"}],
     "topk": [{"k": 2}, {"ratio": 0.5}],
+    "bottomk": [{"k": 2}, {"ratio": 0.5}],
+    "bounded_entmax": [{}, {"per_head": True}],
+    "asentmax": [{}, {"alpha": None}],
+    "fusedmax": [{"lam": 0.3}],
+    "constrained_sparsemax": [{"upper": 0.4}],
 }
 CASES = [(name, options) for name in REGISTRY for options in OPTIONS.get(name, [{}])]
 HEADS = 3
+HEAD_WIDTH = 2
+REASONS = {
+    "is_distribution": "is no distribution",
+    "is_shift_invariant": "is not shift-invariant",
+    "is_permutation_equivariant": "is not permutation-equivariant",
+}
+
+
+@pytest.fixture(scope="package", autouse=True)
+def _one_thread():
+    """Rows this small gain nothing from threads, and test workers that share cores lose a lot."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+class WithQueries(nn.Module):
+    """A map of the scores alone, with fixed queries that differ by head and query."""
+
+    def __init__(self, normalizer: Normalizer) -> None:
+        super().__init__()
+        self.normalizer = normalizer
+        generator = torch.Generator().manual_seed(11)
+        self.queries = torch.randn(HEADS, 4, HEAD_WIDTH, dtype=torch.float64, generator=generator)
+
+    def forward(self, scores: Tensor, mask: Tensor | None = None) -> Tensor:
+        return self.normalizer(scores, mask, self.queries[:, : scores.shape[-2]])
 
 
 def through_bisection(case: tuple[str, dict[str, object]]) -> bool:
     return case[1].get("gradient") == "through_bisection"
 
 
+def has(name: str, attribute: str) -> bool:
+    """Whether the mathematics of the map `name` has the property `attribute`."""
+    return getattr(REGISTRY[name], attribute)
+
+
+def require(name: str, attribute: str) -> None:
+    """Skip, with the reason, where the mathematics of the map `name` lacks the property `attribute`."""
+    if not has(name, attribute):
+        pytest.skip(f"{name} {REASONS[attribute]}")
+
+
 def make(case: tuple[str, dict[str, object]]) -> Callable[..., Tensor]:
-    """The module of `case`, in float64, its learned parameters moved off their start."""
-    module = build(case[0], HEADS, **case[1]).double()
+    """The module of `case` in evaluation, in float64, its learned parameters moved off their start."""
+    module = build(case[0], HEADS, HEAD_WIDTH, **case[1]).double().eval()
     with torch.no_grad():
         for parameter in module.parameters():
             parameter.add_(torch.linspace(-1, 1, parameter.numel()).double().view(parameter.shape))
-    return module
+    return WithQueries(module) if module.needs_queries else module
 
 
 @pytest.fixture(params=CASES, ids=lambda case: "-".join([case[0], *(f"{k}={v}" for k, v in case[1].items())]))

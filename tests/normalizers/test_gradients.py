@@ -14,7 +14,8 @@ def test_gradients_match_finite_differences(normalizer, scores, case):
     scores = scores[:1, :, :2].contiguous().requires_grad_()
     parameters = tuple(normalizer.parameters())
     assert gradcheck(lambda z, *_: normalizer(z), (scores, *parameters))
-    assert gradgradcheck(lambda z, *_: normalizer(z), (scores, *parameters))
+    # Fast mode compares along one random direction in place of every entry, at a tenth of the time.
+    assert gradgradcheck(lambda z, *_: normalizer(z), (scores, *parameters), fast_mode=True)
 
 
 def test_gradients_match_finite_differences_with_a_mask(normalizer, scores, case):
@@ -25,8 +26,8 @@ def test_gradients_match_finite_differences_with_a_mask(normalizer, scores, case
     keep[0, 0, 0] = False
     scores = scores[:1, :, :2].contiguous().requires_grad_()
     parameters = tuple(normalizer.parameters())
-    assert gradcheck(lambda z, *_: normalizer(z, keep), (scores, *parameters))
-    assert gradgradcheck(lambda z, *_: normalizer(z, keep), (scores, *parameters))
+    assert gradcheck(lambda z, *_: normalizer(z, keep), (scores, *parameters), fast_mode=True)
+    assert gradgradcheck(lambda z, *_: normalizer(z, keep), (scores, *parameters), fast_mode=True)
 
 
 def test_jacobian_of_entmax15():

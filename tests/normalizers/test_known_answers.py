@@ -4,7 +4,24 @@ import pytest
 import torch
 from torch import tensor
 
-from normalizers import entmax, entmax15, softmax, sparsemax, topk_softmax
+from normalizers import (
+    bottomk_softmax,
+    constrained_sparsemax,
+    entmax,
+    entmax15,
+    entmax15_loss,
+    fusedmax,
+    scalable_softmax,
+    sigmoid_attention,
+    sink_softmax,
+    softmax,
+    softmax1,
+    softpick,
+    sparsemax,
+    sparsemax_loss,
+    stick_breaking,
+    topk_softmax,
+)
 
 CASES = {
     ("entmax", 1.0, (-2.0, 0.0, 0.5)): (0.0486108240313, 0.359188105783, 0.592201070186),
@@ -27,6 +44,62 @@ def test_entmax(case, expected, form):
     alpha = tensor(alpha, dtype=torch.float64) if form == "tensor" else alpha
     result = entmax(tensor(scores, dtype=torch.float64), alpha)
     torch.testing.assert_close(result, tensor(expected, dtype=torch.float64), atol=1e-12, rtol=0)
+
+
+OTHERS = {
+    "softmax1": (softmax1, (0.537149193132, 0.197606144995, 0.119854185487, 0.0726952381928)),
+    "sink": (lambda z: sink_softmax(z, 0.7), (0.500280988423, 0.18404309045, 0.111627777066, 0.0677056692661)),
+    "sigmoid": (sigmoid_attention, (0.648785644284, 0.404609675192, 0.291875132741, 0.2)),
+    "softpick": (softpick, (0.729672556385, 0.196239174449, 0.0740882691658, 0)),
+    "scalable": (
+        lambda z: scalable_softmax(z, 1.0),
+        (0.695652173913, 0.173913043478, 0.0869565217391, 0.0434782608696),
+    ),
+    "stick": (stick_breaking, (0.0447164487842, 0.138002172353, 0.311229665601, 0.5)),
+    "constrained": (lambda z: constrained_sparsemax(z, 0.4), (0.4, 0.4, 0.2, 0)),
+    "fusedmax": (lambda z: fusedmax(z, 0.25), (0.875, 0.125, 0, 0)),
+    "fusedmax-strong": (lambda z: fusedmax(z, 10.0), (0.25, 0.25, 0.25, 0.25)),
+    "topk": (lambda z: topk_softmax(z, k=2), (0.73105857863, 0.26894142137, 0, 0)),
+    "bottomk": (lambda z: bottomk_softmax(z, k=2), (0, 0, 0.622459331202, 0.377540668798)),
+}
+
+
+@pytest.mark.parametrize(("map_", "expected"), OTHERS.values(), ids=OTHERS)
+def test_other_maps(map_, expected):
+    result = map_(tensor([2.0, 1.0, 0.5, 0.0], dtype=torch.float64))
+    torch.testing.assert_close(result, tensor(expected, dtype=torch.float64), atol=1e-12, rtol=0)
+    single = map_(tensor([2.0, 1.0, 0.5, 0.0]))
+    torch.testing.assert_close(single, tensor(expected), atol=2e-7, rtol=0)
+
+
+def test_what_stick_breaking_leaves():
+    rest = 1 - stick_breaking(tensor([2.0, 1.0, 0.5, 0.0], dtype=torch.float64)).sum()
+    assert abs(rest.item() - 0.00605171326155) < 1e-14
+
+
+def test_threshold_of_entmax15():
+    """p_i = [z_i/2 - τ]², so τ follows from a weight; the spec centres z, so its maximum is 0."""
+    p = entmax15(tensor([2.0, 1.0, 0.5, 0.0], dtype=torch.float64))
+    assert abs(-p[0].sqrt().item() - -0.90257932457044) < 1e-14
+
+
+@pytest.mark.parametrize(
+    ("loss", "target", "expected"),
+    [
+        (entmax15_loss, 0, 0.0642306379057),
+        (sparsemax_loss, 0, 0.0),
+        (entmax15_loss, 1, 1.06423063791),
+        (sparsemax_loss, 1, 1.0),
+    ],
+)
+def test_fenchel_young_losses(loss, target, expected):
+    value = loss(tensor([2.0, 1.0, 0.5, 0.0], dtype=torch.float64), tensor(target))
+    assert abs(value.item() - expected) < 1e-11
+
+
+@pytest.mark.parametrize(("scores", "expected"), [((1e8, 1e8), (0.5, 0.5)), ((1e8, 0.0), (1.0, 0.0))])
+def test_entmax_of_huge_scores_by_search(scores, expected):
+    assert entmax(tensor(scores), tensor(1.5)).tolist() == list(expected)
 
 
 def test_named_maps_are_entmax_at_their_alpha():

@@ -1,10 +1,28 @@
-"""Where Hydra finds the pool: it takes plugins only from the namespace package `hydra_plugins`.
+"""Where Hydra finds the sweeper and the launcher: it takes plugins only from the namespace package `hydra_plugins`.
 
 `bench.__main__` puts this folder's parent on the path.
 """
+
+from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
+from hydra.core.override_parser.overrides_parser import OverridesParser
 
 from bench import launcher
 
 
 class PoolLauncher(launcher.PoolLauncher):
     """See `bench.launcher`."""
+
+
+class PlannedSweeper(BasicSweeper):
+    """Hydra's own sweeper without its trial composition of every job and the multirun.yaml it leaves behind.
+
+    Every job is composed and checked once, by the launcher.
+    """
+
+    def sweep(self, arguments: list[str]) -> launcher.Returns:
+        assert self.launcher is not None
+        assert self.hydra_context is not None
+        parser = OverridesParser.create(config_loader=self.hydra_context.config_loader)
+        overrides = parser.parse_overrides([*self._parse_config(), *arguments])
+        (jobs,) = self.split_arguments(overrides, max_batch_size=None)
+        return [self.launcher.launch(jobs, initial_job_idx=0)]

@@ -1,0 +1,87 @@
+"""What maps written in plain tensor operations need besides `rows`: stand-ins for dropped slots, counts, parameters."""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd import Function
+
+from .rows import kept, per_row
+
+Parameter = float | Tensor
+"""A number, or a tensor that broadcasts to the scores with size 1 along `dim`; differentiable."""
+
+
+def filled(rows: Tensor) -> tuple[Tensor, Tensor]:
+    """`rows` with 0 in dropped slots, which sends them no gradient, and the kept slots as a boolean tensor."""
+    slots = kept(rows)
+    return torch.where(slots, rows, 0.0), slots
+
+
+def from_top(rows: Tensor) -> tuple[Tensor, Tensor]:
+    """`filled(rows)` after taking each row's maximum off as a constant: for maps that no shift changes."""
+    top = rows.detach().amax(-1, keepdim=True)
+    return filled(rows - torch.where(top == -torch.inf, 0.0, top))
+
+
+def count(rows: Tensor) -> Tensor:
+    """Kept slots of each row, shape (..., 1), in the dtype of `rows`; 1 for a row without any."""
+    return kept(rows).sum(-1, keepdim=True).clamp(min=1).to(rows.dtype)
+
+
+def nan_as_rows(weights: Tensor, rows: Tensor) -> Tensor:
+    """`weights`, NaN throughout each row that has a NaN score: for maps that do not spread it by themselves."""
+    return weights.masked_fill(rows.isnan().any(-1, keepdim=True), torch.nan)
+
+
+def on_rows_of(parameter: Parameter, rows: Tensor, scores: Tensor, dim: int, name: str) -> Parameter:
+    """`parameter` laid out against `rows`, the rows of `scores`, in their dtype; see `normalizers.rows.per_row`."""
+    if not isinstance(parameter, Tensor):
+        return parameter
+    return (per_row(parameter, scores, dim, name) if parameter.ndim else parameter).to(rows.dtype)
+
+
+def per_slot(values: Tensor, scores: Tensor, dim: int, name: str) -> Tensor:
+    """`values`, which broadcast to `scores`, laid out against rows moved to the last dimension; else ValueError."""
+    try:
+        return values.expand(scores.shape).movedim(dim, -1)
+    except RuntimeError as error:
+        shapes = f"{name} of shape {tuple(values.shape)} does not broadcast to scores of shape {tuple(scores.shape)}"
+        raise ValueError(shapes) from error
+
+
+def precise(rows: Tensor) -> Tensor:
+    """`rows` in float64 without their graph, to find a discrete structure in; as they are where a device has none."""
+    return rows.detach() if rows.device.type == "mps" else rows.detach().double()
+
+
+def refuse_where(bad: Tensor, message: str) -> None:
+    """Raise ValueError where anything in `bad` is true; inside `torch.compile`, which cannot look, do nothing."""
+    if not torch.compiler.is_compiling():
+        _Refuse.apply(bad.detach(), message)
+
+
+class _Refuse(Function):
+    """A function only to be handed plain tensors under `vmap`, where values cannot be looked at otherwise."""
+
+    @staticmethod
+    def forward(bad: Tensor, message: str) -> Tensor:
+        if bool(bad.any()):
+            raise ValueError(message)
+        return bad.clone()
+
+    @staticmethod
+    def setup_context(ctx: Any, _inputs: tuple[Tensor, str], output: Tensor) -> None:
+        ctx.mark_non_differentiable(output)
+
+    @staticmethod
+    def backward(_ctx: Any, *_grads: Tensor) -> tuple[None, None]:
+        return None, None
+
+    @staticmethod
+    def jvp(_ctx: Any, *_tangents: Tensor | None) -> None:
+        return None
+
+    @staticmethod
+    def vmap(_info: Any, in_dims: tuple[int | None, ...], bad: Tensor, message: str) -> Any:
+        return _Refuse.apply(bad, message), in_dims[0]
