@@ -185,7 +185,7 @@ def test_finite_for_every_finite_input(normalizer, scores, magnitude, case):
 
 
 @pytest.mark.parametrize("n", [1, 2, 1000, 100_000])
-def test_long_and_short_rows_sum_to_one_in_float32(row_map, map_name, n, request):
+def test_long_and_short_rows_sum_to_one_in_float32(row_map, map_name, n):
     scores = torch.randn(2, n, generator=torch.Generator().manual_seed(n))
     if n == 1 and map_name in NEED_TWO_SLOTS:
         pytest.skip(f"{map_name} with these options needs two slots")
