@@ -27,7 +27,7 @@ def sweep(raws: Sequence[Mapping[str, Any]]) -> int:
     planned = plan(raws)
     _say_repeated(planned)
     todo, done = _divide(planned.jobs)
-    workers = min(raws[0]["parallel"] or _cores(), max(len(todo), 1))
+    workers = min(raws[0]["parallel"] or max(1, _cores() // raws[0]["threads"]), max(len(todo), 1))
     if done:
         print(f"{done} already done{', skipped (force=true makes them again)' if todo else ''}")
     failures = list(planned.unavailable)
@@ -81,7 +81,7 @@ def _say_repeated(planned: Plan) -> None:
 
 def _close(planned: Plan, failures: Sequence[tuple[str, str]], interrupted: bool, seconds: float) -> int:
     total = len(planned.jobs) + len(planned.unavailable)
-    present = sum(job.path.exists() and finished(job) for job in planned.jobs)
+    present = sum(_recorded(job) for job in planned.jobs)
     if planned.jobs:
         print(f"{present} of {total} runs are recorded in {planned.jobs[0].results_dir} ({duration(seconds)})")
     if failures:
@@ -93,6 +93,13 @@ def _close(planned: Plan, failures: Sequence[tuple[str, str]], interrupted: bool
         print("interrupted; the same command goes on where this one stopped", file=sys.stderr)
         return INTERRUPTED
     return 1 if failures else 0
+
+
+def _recorded(job: Job) -> bool:
+    try:
+        return finished(job)
+    except RecordError:
+        return False
 
 
 def _cores() -> int:
