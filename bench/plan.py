@@ -89,7 +89,7 @@ def _validated(raws: Sequence[Mapping[str, Any]]) -> list[RunConfig]:
         except ConfigError as error:
             faults[str(error)] = None
         except ValueError as error:
-            faults[f"normalizer.{error} (normalizer {raw['normalizer']['name']})"] = None
+            faults[f"normalizer {raw['normalizer']['name']}: {error}"] = None
     if faults:
         raise ConfigError("\n".join(faults))
     return configs
@@ -99,7 +99,7 @@ def _check_length(config: RunConfig, n: int) -> None:
     try:
         make_normalizer(config).check_length(n)
     except ValueError as error:
-        raise ConfigError(f"normalizer.{error} ({config.label})") from error
+        raise ConfigError(f"normalizer {config.normalizer.name} on {config.dataset.name}: {error}") from error
 
 
 def _job(raw: Mapping[str, Any], config: RunConfig, prepared: Prepared, code: Mapping[str, Any], n: int) -> Job:

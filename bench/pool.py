@@ -47,7 +47,11 @@ def in_workers(jobs: Sequence[Job], workers: int) -> Iterator[tuple[Job, Outcome
             while queue and len(running) < workers:
                 job, waiting = queue.popleft()
                 process, pipe = idle.pop() if idle else _start(context)
-                pipe.send((job, waiting))
+                try:
+                    pipe.send((job, waiting))
+                except OSError:  # it died while it had nothing to do
+                    queue.appendleft((job, waiting))
+                    continue
                 running.append(_Worker(process, pipe, job, waiting))
             ready = wait([worker.pipe for worker in running] + [worker.process.sentinel for worker in running])
             for worker in [w for w in running if w.pipe in ready or w.process.sentinel in ready]:

@@ -5,6 +5,8 @@ import signal
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from bench.plan import Job, Plan, plan
@@ -15,6 +17,15 @@ from bench.work import finished, set_aside
 
 INTERRUPTED = 130
 """Exit code after Ctrl-C, as shells have it."""
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A run that gave no result, why, and its record where it left one."""
+
+    label: str
+    reason: str
+    path: Path | None = None
 
 
 def sweep(raws: Sequence[Mapping[str, Any]]) -> int:
@@ -30,12 +41,12 @@ def sweep(raws: Sequence[Mapping[str, Any]]) -> int:
     workers = min(raws[0]["parallel"] or max(1, _cores() // raws[0]["threads"]), max(len(todo), 1))
     if done:
         print(f"{done} already done{', skipped (force=true makes them again)' if todo else ''}")
-    failures = list(planned.unavailable)
+    failures = [Failure(label, reason) for label, reason in planned.unavailable]
     interrupted = _make(todo, done, workers, stop=raws[0]["on_error"] == "stop", failures=failures)
     return _close(planned, failures, interrupted, time.monotonic() - start)
 
 
-def _make(todo: list[Job], done: int, workers: int, *, stop: bool, failures: list[tuple[str, str]]) -> bool:
+def _make(todo: list[Job], done: int, workers: int, *, stop: bool, failures: list[Failure]) -> bool:
     """Make the runs `todo`, adding to `failures`; returns whether the sweep was interrupted."""
     if not todo:
         return False
@@ -49,7 +60,7 @@ def _make(todo: list[Job], done: int, workers: int, *, stop: bool, failures: lis
             if outcome.status == "interrupted":
                 return True
             if outcome.status == "failed":
-                failures.append((job.label, outcome.error))
+                failures.append(Failure(job.label, outcome.error, job.path))
                 if stop:
                     print("stopped at the first failure (on_error=stop)")
                     return False
@@ -79,20 +90,34 @@ def _say_repeated(planned: Plan) -> None:
         print(f"notice: asked for more than once, run once: {names}", file=sys.stderr)
 
 
-def _close(planned: Plan, failures: Sequence[tuple[str, str]], interrupted: bool, seconds: float) -> int:
+def _close(planned: Plan, failures: Sequence[Failure], interrupted: bool, seconds: float) -> int:
     total = len(planned.jobs) + len(planned.unavailable)
     present = sum(_recorded(job) for job in planned.jobs)
     if planned.jobs:
         print(f"{present} of {total} runs are recorded in {planned.jobs[0].results_dir} ({duration(seconds)})")
     if failures:
-        print(f"\n{len(failures)} failed:", file=sys.stderr)
-        for label, reason in failures:
-            print(f"  {label}: {reason}", file=sys.stderr)
-        print("Tracebacks are in the records; the same command makes only what is missing.", file=sys.stderr)
+        print("\n".join(["", *_listed(failures)]), file=sys.stderr)
     if interrupted:
         print("interrupted; the same command goes on where this one stopped", file=sys.stderr)
         return INTERRUPTED
     return 1 if failures else 0
+
+
+def _listed(failures: Sequence[Failure]) -> list[str]:
+    """The end of a sweep with failures, a line each; runs that lacked the same thing share one."""
+    lines = [f"{len(failures)} failed:"]
+    lacking: dict[str, list[str]] = {}
+    for failure in failures:
+        if failure.path:
+            lines += [f"  {failure.label}: {failure.reason}", f"    {failure.path}"]
+        else:
+            lacking.setdefault(failure.reason, []).append(failure.label)
+    for reason, labels in lacking.items():
+        more = f" and {len(labels) - 1} more runs" if len(labels) > 1 else ""
+        lines.append(f"  {labels[0]}{more}: {reason}")
+    if any(failure.path for failure in failures):
+        lines.append("The records named hold the tracebacks.")
+    return [*lines, "The same command makes only what is missing."]
 
 
 def _recorded(job: Job) -> bool:

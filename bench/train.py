@@ -70,12 +70,14 @@ def train(
             steps += 1
         mean_loss = loss_sum.item() / len(x)
         curves.seconds.append(time.perf_counter() - start)
-        if not math.isfinite(mean_loss):
+        mean_norm = norm_sum.item() / steps
+        if not math.isfinite(mean_loss + mean_norm):
             raise NonFiniteLossError(
-                f"the training loss of epoch {epoch} is {mean_loss}; a lower train.learning_rate may help"
+                f"epoch {epoch} ends with training loss {mean_loss} and gradient norm {mean_norm}; "
+                "a lower train.learning_rate may help"
             )
         curves.train_loss.append(mean_loss)
-        curves.gradient_norm.append(norm_sum.item() / steps)
+        curves.gradient_norm.append(mean_norm)
         for name, value in after_epoch(epoch).items():
             curves.extra.setdefault(name, []).append(value)
     return curves

@@ -46,7 +46,7 @@ def carry_out(job: Job, *, wait: bool) -> Outcome:
             return _outcome(record)
     except Timeout:
         return Outcome("busy")
-    except (RecordError, OSError) as error:
+    except (RecordError, OSError, ValueError) as error:
         return Outcome("failed", error=f"{type(error).__name__}: {error}")
 
 
@@ -57,9 +57,12 @@ def write_lost(job: Job, reason: str) -> Outcome:
     return _outcome(record)
 
 
-def set_aside(job: Job) -> Path:
-    """Move whatever lies at the job's path to the archive; returns where it lies now."""
-    return records.archive(job.path, job.results_dir)
+def set_aside(job: Job) -> Path | None:
+    """Move whatever lies at the job's path to the archive; returns where it lies now, None if another was faster."""
+    try:
+        return records.archive(job.path, job.results_dir)
+    except FileNotFoundError:
+        return None
 
 
 def _outcome(record: Record) -> Outcome:

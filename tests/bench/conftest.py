@@ -1,0 +1,65 @@
+"""Fixtures of the harness's tests: prepared data, and the command line inside the test's own process."""
+
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import torch
+from hydra.core.plugins import Plugins
+from hydra.core.singleton import Singleton
+
+from datasets import prepare
+from tests.bench.helpers import ROOT, TINY
+
+
+@pytest.fixture(scope="session")
+def data_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data folder in which digits is prepared."""
+    root = tmp_path_factory.mktemp("data")
+    prepare("digits", root)
+    return root
+
+
+@pytest.fixture(scope="session")
+def tiny(data_root: Path) -> tuple[str, ...]:
+    """Overrides that make a run of digits take a tenth of a second."""
+    return (*TINY, f"data.root={data_root}")
+
+
+@pytest.fixture(autouse=True)
+def process_state() -> Iterator[None]:
+    """What a sweep changes in its process is put back."""
+    handler, threads, path = signal.getsignal(signal.SIGTERM), torch.get_num_threads(), list(sys.path)
+    yield
+    signal.signal(signal.SIGTERM, handler)
+    torch.set_num_threads(threads)
+    sys.path[:] = path
+
+
+@pytest.fixture
+def command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Callable[..., tuple[int, str, str]]:
+    """`python -m bench WORDS` in this process, from an empty folder: exit code, standard output and error."""
+    from bench.__main__ import main
+
+    sys.path.append(str(ROOT / "bench" / "plugins"))
+    Singleton._instances.pop(Plugins, None)  # Hydra looks for plugins once in a process
+    folder = tmp_path / "cwd"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("HYDRA_FULL_ERROR", "1")
+
+    def call(*words: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["bench", *words])
+        capsys.readouterr()
+        try:
+            code = main()
+        except SystemExit as end:
+            code = end.code if isinstance(end.code, int) else 0
+        out, err = capsys.readouterr()
+        return code, out, err
+
+    return call

@@ -1,0 +1,165 @@
+"""Record files: whole or not at all, never overwritten, refused by name where they are not whole."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench import records
+from bench.records import Record, RecordError, read, record_path, scan, write
+
+FIELDS: dict[str, Any] = {
+    "schema": 1,
+    "dataset": "digits",
+    "normalizer": "hae",
+    "seed": 3,
+    "fingerprint": "0123456789ab",
+    "setting": "s",
+    "cell": "c",
+    "status": "completed",
+    "notes": ["α says: „so“"],
+    "config": {"seed": 3},
+    "metrics": {"accuracy": 0.1 + 0.2, "alpha_mean": None},
+    "curves": {"train_loss": [1.5, 1e-300]},
+    "error": {"type": "E", "message": "m\n", "traceback": ""},
+}
+
+
+def made(**changes: Any) -> Record:
+    return Record(**FIELDS | changes)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return record_path(tmp_path, "digits", "hae", 3, "0123456789ab")
+
+
+def test_the_path_can_be_read_by_a_person(path: Path, tmp_path: Path) -> None:
+    assert path.relative_to(tmp_path).as_posix() == "digits/hae/seed=3-0123456789ab.json"
+
+
+def test_what_is_written_is_read_and_lies_alone(path: Path, tmp_path: Path) -> None:
+    write(path, made(), tmp_path)
+    assert read(path) == made()
+    assert read(path).key == ("digits", "hae", 3)
+    assert list(path.parent.iterdir()) == [path]
+    assert path.read_text(encoding="utf-8").count("\n") == 1
+
+
+@pytest.mark.parametrize("call", ["os.fsync", "pathlib.Path.replace"])
+@pytest.mark.parametrize("old", [True, False])
+def test_a_crash_while_writing_leaves_no_half_file_and_the_old_content(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str, old: bool
+) -> None:
+    if old:
+        write(path, made(cell="old"), tmp_path)
+
+    def crash(*_arguments: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(call, crash)
+        with pytest.raises(OSError, match="No space"):
+            write(path, made(cell="new"), tmp_path)
+    found, broken = scan([tmp_path, tmp_path / records.ARCHIVE])
+    assert broken == []
+    assert [record.cell for _, record in found] == ["old"] * old
+    assert not list(tmp_path.rglob("*.part"))
+
+
+def test_no_reader_ever_sees_a_part(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = []
+    real = os.fsync
+
+    def look(descriptor: int) -> None:
+        real(descriptor)
+        seen.append(([p.name for p in path.parent.iterdir()], list(records.files(tmp_path))))
+
+    monkeypatch.setattr(os, "fsync", look)
+    write(path, made(), tmp_path)
+    names, visible = seen[0]
+    assert len(names) == 1
+    assert names[0].startswith(f".{path.name}.")
+    assert visible == []
+
+
+def test_nothing_is_overwritten_however_often_a_record_is_written(path: Path, tmp_path: Path) -> None:
+    for number in range(3):
+        write(path, made(cell=f"{number}"), tmp_path)
+    archive = tmp_path / records.ARCHIVE / "digits" / "hae"
+    assert read(path).cell == "2"
+    names = [f"seed=3-0123456789ab.{number}.json" for number in (1, 2)]
+    assert [read(archive / name).cell for name in names] == ["0", "1"]
+    assert sorted(place.name for place in archive.iterdir()) == names
+
+
+def test_a_broken_file_is_archived_as_it_is(path: Path, tmp_path: Path) -> None:
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b"\xff\x00half")
+    place = records.archive(path, tmp_path)
+    assert place.read_bytes() == b"\xff\x00half"
+    assert not path.exists()
+
+
+def text(**changes: Any) -> bytes:
+    return json.dumps(FIELDS | changes).encode()
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (text()[: len(text()) // 2], "not whole JSON"),
+        (b"", "not whole JSON"),
+        (b"\xff\xfe{}", "not UTF-8 text"),
+        (text().replace("α".encode(), b"\xb1") if "α".encode() in text() else b'{"a": "\xb1"}', "not UTF-8 text"),
+        (b"[" * 100_000, "not whole JSON"),
+        (b'{"a":' * 100_000, "not whole JSON"),
+        (b"[1]", "holds a JSON list, not an object"),
+        (text(schema=2), "has schema 2; this version reads schema 1"),
+        (b"{}", "has schema None"),
+        (text(surprise=1), "field surprise: Extra inputs are not permitted"),
+        (text(metrics={"accuracy": float("nan")}), "holds NaN, which is no number of a result"),
+        (text(metrics={"accuracy": -float("inf")}), "holds -Infinity, which is no number of a result"),
+        (text().replace(b"0.30000000000000004", b"1e999"), "field metrics.accuracy: Input should be a finite number"),
+        (text(metrics={"accuracy": "0.5"}), "field metrics.accuracy: Input should be a valid number"),
+        (text(seed=3.0), "field seed: Input should be a valid integer"),
+        (text(seed=-1), "field seed: Input should be greater than or equal to 0"),
+        (text(status="done"), "field status: Input should be 'completed', 'failed' or 'interrupted'"),
+        (text(dataset="../etc"), "field dataset: String should match pattern"),
+        (json.dumps({k: v for k, v in FIELDS.items() if k != "cell"}).encode(), "field cell: Field required"),
+    ],
+)
+def test_what_is_no_record_is_refused_by_file_and_reason(
+    path: Path, tmp_path: Path, content: bytes, reason: str
+) -> None:
+    path.parent.mkdir(parents=True)
+    path.write_bytes(content)
+    with pytest.raises(RecordError) as caught:
+        read(path)
+    assert str(caught.value).startswith(f"{path}: {reason}")
+    whole = tmp_path / "digits" / "softmax" / "seed=0-0.json"
+    write(whole, made(), tmp_path)
+    found, broken = scan([tmp_path])
+    assert [p for p, _ in found] == [whole]
+    assert [error.path for error in broken] == [path]
+
+
+@pytest.mark.parametrize("field", ["curves", "attention"])
+def test_nan_is_refused_wherever_it_stands(path: Path, field: str) -> None:
+    path.parent.mkdir(parents=True)
+    path.write_bytes(text(**{field: {"support": [float("nan")]}}))
+    with pytest.raises(RecordError, match="NaN"):
+        read(path)
+
+
+def test_hidden_files_and_folders_are_no_records(path: Path, tmp_path: Path) -> None:
+    write(path, made(), tmp_path)
+    write(path, made(), tmp_path)
+    for name in (".hidden.json", f".{path.name}.1.part", "notes.txt"):
+        (path.parent / name).write_text("{", encoding="utf-8")
+    (tmp_path / ".locks").mkdir()
+    (tmp_path / ".locks" / "x.json").write_text("{", encoding="utf-8")
+    assert list(records.files(tmp_path)) == [path]
+    assert scan([tmp_path / "nowhere"]) == ([], [])

@@ -1,0 +1,212 @@
+"""Sweeps without worker processes: what is made, skipped, made again and said."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench import records
+from bench.records import Record, read
+from bench.sweep import sweep
+from tests.bench.helpers import archived, changed, raw, recorded, results
+
+Sweep = Callable[..., tuple[int, str, str]]
+Raw = dict[str, Any]
+
+
+@pytest.fixture
+def four(tiny: tuple[str, ...], tmp_path: Path) -> list[Raw]:
+    """Two normalizers with two seeds, in this process."""
+    words = (*tiny, "parallel=1", f"results_dir={tmp_path / 'r'}")
+    return [raw(*words, f"seed={seed}", normalizer=name) for name in ("softmax", "hae") for seed in (0, 1)]
+
+
+@pytest.fixture
+def say(capsys: pytest.CaptureFixture[str]) -> Sweep:
+    """A sweep of configurations: exit code, standard output and error."""
+
+    def call(raws: list[Raw]) -> tuple[int, str, str]:
+        capsys.readouterr()
+        code = sweep(raws)
+        return (code, *capsys.readouterr())
+
+    return call
+
+
+def test_every_run_is_made_once_and_then_skipped(four: list[Raw], say: Sweep, tmp_path: Path) -> None:
+    code, out, err = say(four)
+    assert (code, err) == (0, "")
+    assert out.startswith("4 to run with 1 worker, the longest first\n[1/4] digits/")
+    assert out.count(" | now digits/") == 3
+    assert f"4 of 4 runs are recorded in {tmp_path / 'r'} (" in out
+    first = recorded(tmp_path / "r")
+    assert sorted(first) == [("digits", name, seed) for name in ("hae", "softmax") for seed in (0, 1)]
+    assert {record.status for record in first.values()} == {"completed"}
+    code, out, err = say(four)
+    assert (code, err) == (0, "")
+    assert out.startswith("4 already done\n4 of 4 runs are recorded in ")
+    assert recorded(tmp_path / "r") == first
+    assert archived(tmp_path / "r") == []
+
+
+def test_only_what_is_missing_is_made(four: list[Raw], say: Sweep, tmp_path: Path) -> None:
+    say(four[:3])
+    before = recorded(tmp_path / "r")
+    code, out, _ = say(four)
+    assert code == 0
+    assert out.startswith("3 already done, skipped (force=true makes them again)\n1 to run with 1 worker")
+    after = recorded(tmp_path / "r")
+    assert {key: after[key] for key in before} == before
+    assert after.keys() - before.keys() == {("digits", "hae", 1)}
+
+
+def test_force_archives_the_old_record_and_makes_the_same_again(four: list[Raw], say: Sweep, tmp_path: Path) -> None:
+    say(four[:2])
+    old = recorded(tmp_path / "r")
+    code, out, _ = say([changed(content, "force", True) for content in four[:2]])
+    assert code == 0
+    assert out.startswith("2 to run")
+    new = recorded(tmp_path / "r")
+    names = [f"seed={seed}-{record.fingerprint}.1.json" for (_, _, seed), record in sorted(old.items())]
+    assert archived(tmp_path / "r") == names
+    for key, record in old.items():
+        assert results(new[key]) == results(record)
+        assert new[key].metrics["wall_seconds"] != record.metrics["wall_seconds"]
+        place = tmp_path / "r" / records.ARCHIVE / "digits" / "softmax"
+        assert read(place / f"seed={key[2]}-{record.fingerprint}.1.json") == record
+
+
+def failing(four: list[Raw], *rates: float) -> list[Raw]:
+    """The four runs, some of them with a learning rate that ends in no number."""
+    long = [changed(content, "train.epochs", 2) for content in four]
+    bad = [changed(changed(long[0], "seed", 5 + n), "train.learning_rate", rate) for n, rate in enumerate(rates)]
+    return [long[0], *bad, *long[1:]]
+
+
+def test_failures_leave_the_others_and_are_listed_at_the_end(four: list[Raw], say: Sweep, tmp_path: Path) -> None:
+    raws = failing(four, 1e30, 1e29)
+    code, out, err = say(raws)
+    assert code == 1
+    assert "4 of 6 runs are recorded" in out
+    assert "] digits/softmax/seed=5  FAILED NonFiniteLossError: the training loss of epoch 2 is nan" in out
+    lines = err.splitlines()
+    assert lines[1] == "2 failed:"
+    assert [line.split(":")[0] for line in lines[2:4]] == ["  digits/softmax/seed=5", "  digits/softmax/seed=6"]
+    assert lines[4] == "Tracebacks are in the records; the same command makes only what is missing."
+    found = recorded(tmp_path / "r")
+    assert sorted(key[2] for key, record in found.items() if record.status == "failed") == [5, 6]
+    for seed in (5, 6):
+        error = found["digits", "softmax", seed].error
+        assert error is not None
+        assert 'File "bench/train.py"' in error["traceback"]
+    # Again: the good ones are done, the failed ones are tried once more and their old records kept.
+    code, out, _ = say(raws)
+    assert code == 1
+    assert out.startswith("4 already done, skipped (force=true makes them again)\n2 to run")
+    assert len(archived(tmp_path / "r")) == 2
+
+
+def test_two_failures_of_one_label_are_both_listed(four: list[Raw], say: Sweep) -> None:
+    long = changed(four[0], "train.epochs", 2)
+    _, _, err = say([changed(long, "train.learning_rate", rate) for rate in (1e30, 1e29)])
+    assert "2 failed:" in err
+
+
+def test_stopping_at_the_first_failure_leaves_the_rest_for_later(four: list[Raw], say: Sweep, tmp_path: Path) -> None:
+    raws = [changed(content, "on_error", "stop") for content in failing(four, 1e30)]
+    code, out, err = say(raws)
+    assert code == 1
+    assert "stopped at the first failure (on_error=stop)\n1 of 5 runs are recorded" in out
+    assert "1 failed:\n  digits/softmax/seed=5: NonFiniteLossError" in err
+    assert len(recorded(tmp_path / "r")) == 2
+
+
+def test_a_run_asked_for_twice_is_made_once_and_said_so(four: list[Raw], say: Sweep, tmp_path: Path) -> None:
+    code, out, err = say([four[0], four[1], four[0], four[1], four[0]])
+    assert code == 0
+    assert err == "notice: asked for more than once, run once: digits/softmax/seed=0, digits/softmax/seed=1\n"
+    assert "2 of 2 runs are recorded" in out
+    assert len(recorded(tmp_path / "r")) == 2
+
+
+@pytest.mark.parametrize("damage", [lambda b: b[: len(b) // 2], lambda _: b"", lambda b: b"\xff" + b])
+def test_a_broken_record_is_named_set_aside_and_made_again(
+    four: list[Raw], say: Sweep, tmp_path: Path, damage: Callable[[bytes], bytes]
+) -> None:
+    say(four[:2])
+    before = recorded(tmp_path / "r")
+    path = next(path for path in records.files(tmp_path / "r") if path.name.startswith("seed=1-"))
+    half = damage(path.read_bytes())
+    path.write_bytes(half)
+    code, out, err = say(four[:2])
+    assert code == 0
+    assert err.startswith(f"notice: {path}: not ")
+    assert out.startswith("1 already done, skipped")
+    place = tmp_path / "r" / records.ARCHIVE / "digits" / "softmax" / f"{path.stem}.1.json"
+    assert f"; set aside as {place}, the run is made again\n" in err
+    assert place.read_bytes() == half
+    after = recorded(tmp_path / "r")
+    assert {key: results(record) for key, record in after.items()} == {k: results(r) for k, r in before.items()}
+
+
+def test_an_interrupted_run_alone_is_made_again(
+    four: list[Raw], say: Sweep, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import bench.run
+
+    measured: list[str] = []
+    predict = bench.run.predict
+
+    def interrupt_the_third(*arguments: Any) -> Any:
+        measured.append("")
+        if len(measured) == 3:
+            raise KeyboardInterrupt
+        return predict(*arguments)
+
+    monkeypatch.setattr(bench.run, "predict", interrupt_the_third)
+    code, out, err = say(four)
+    assert code == 130
+    assert "2 of 4 runs are recorded" in out
+    assert err == "interrupted; the same command goes on where this one stopped\n"
+    assert sorted(record.status for record in recorded(tmp_path / "r").values()) == ["completed"] * 2 + ["interrupted"]
+    code, out, err = say(four)
+    assert (code, err) == (0, "")
+    assert out.startswith("2 already done, skipped")
+    assert len(recorded(tmp_path / "r")) == 4
+    assert len(archived(tmp_path / "r")) == 1
+
+
+def test_a_data_set_that_cannot_be_had_is_listed_and_the_others_go_on(
+    four: list[Raw], say: Sweep, tmp_path: Path
+) -> None:
+    folder = tmp_path / "data" / "KMNIST" / "raw"
+    folder.mkdir(parents=True)
+    (folder / "train-images-idx3-ubyte").write_bytes(bytes(100))
+    words = (f"results_dir={tmp_path / 'r'}", f"data.root={tmp_path / 'data'}", "parallel=1")
+    code, out, err = say([raw(*words, dataset="kmnist"), *four[:2]])
+    assert code == 1
+    assert "2 of 3 runs are recorded" in out
+    reason = "train-images-idx3-ubyte is not the official file: its content has 100 bytes, expected 47040016."
+    assert f"1 failed:\n  kmnist/softmax/seed=0: {folder / reason}" in err
+    assert len(recorded(tmp_path / "r")) == 2
+
+
+def test_a_folder_that_cannot_be_written_is_a_listed_failure(four: list[Raw], say: Sweep, tmp_path: Path) -> None:
+    (tmp_path / "r").mkdir()
+    (tmp_path / "r" / "digits").write_text("a file where the folder should be", encoding="utf-8")
+    code, out, err = say(four[:1])
+    assert code == 1
+    assert "0 of 1 runs are recorded" in out
+    assert "digits/softmax/seed=0: FileExistsError" in err or "digits/softmax/seed=0: NotADirectoryError" in err
+
+
+def test_a_record_with_the_name_of_another_run_is_no_other_runs_record(
+    four: list[Raw], say: Sweep, tmp_path: Path
+) -> None:
+    say(four[:1])
+    say([changed(four[0], "train.batch_size", 30)])
+    found = [record for _, record in records.scan([tmp_path / "r"])[0]]
+    assert len(found) == 2
+    assert len({record.fingerprint for record in found}) == 2
+    assert all(isinstance(record, Record) and record.key == ("digits", "softmax", 0) for record in found)
