@@ -7,10 +7,9 @@ lowest index on every device. Domain: any scores; the selection itself has no gr
 import torch
 from torch import Tensor
 
-from .base import Normalizer
 from .rows import kept, on_rows
 from .softmax import softmax_rows
-from .topk import check_k, check_selection, share
+from .topk import TopKSoftmax, check_selection, ranks, sizes
 
 
 def bottomk_softmax(
@@ -27,33 +26,14 @@ def bottomk_softmax(
     check_selection(k, ratio)
 
     def row_map(rows: Tensor) -> Tensor:
-        if k is not None:
-            check_k(k, rows.shape[-1])
-        slots = kept(rows)
-        size = k if k is not None else share(slots.sum(-1, keepdim=True), ratio or 1.0)
-        order = rows.detach().masked_fill(~slots, torch.inf).argsort(dim=-1, stable=True)
-        places = torch.arange(rows.shape[-1], device=rows.device).expand(rows.shape)
-        rank = torch.empty_like(order).scatter(-1, order, places)
+        rank = ranks(rows.detach().masked_fill(~kept(rows), torch.inf), descending=False)
         # A NaN sorts last but has to reach its row.
-        return softmax_rows(rows.masked_fill((rank >= size) & ~rows.isnan(), -torch.inf))
+        return softmax_rows(rows.masked_fill((rank >= sizes(rows, k, ratio)) & ~rows.isnan(), -torch.inf))
 
     return on_rows(row_map, scores, dim, mask)
 
 
-class BottomKSoftmax(Normalizer):
+class BottomKSoftmax(TopKSoftmax):
     """Softmax over the k smallest scores, or the share `ratio` of a row's kept slots."""
 
-    def __init__(
-        self, heads: int, head_width: int | None = None, *, k: int | None = None, ratio: float | None = None
-    ) -> None:
-        super().__init__(heads, head_width)
-        check_selection(k, ratio)
-        self.k = k
-        self.ratio = ratio
-
-    def check_length(self, n: int) -> None:
-        if self.k is not None:
-            check_k(self.k, n)
-
-    def forward(self, scores: Tensor, mask: Tensor | None = None, queries: Tensor | None = None) -> Tensor:
-        return bottomk_softmax(scores, k=self.k, ratio=self.ratio, mask=mask)
+    function = staticmethod(bottomk_softmax)

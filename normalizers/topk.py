@@ -4,8 +4,6 @@ k is given, or k = max(1, ⌈ratio · n⌉) with n the kept slots of the row. Ex
 lowest index on every device. Domain: any scores; the selection itself has no gradient.
 """
 
-import math
-
 import torch
 from torch import Tensor
 
@@ -30,10 +28,7 @@ def topk_softmax(
     check_selection(k, ratio)
 
     def solve(rows: Tensor, _alpha: float) -> Tensor:
-        if k is not None:
-            check_k(k, rows.shape[-1])
-            return solve_topk(rows, torch.full_like(rows[..., :1], k, dtype=torch.int32))
-        return solve_topk(rows, share(kept(rows).sum(-1, keepdim=True), ratio or 1.0))
+        return solve_topk(rows, sizes(rows, k, ratio))
 
     # The selection is constant, so derivatives are those of softmax, whose formula needs the weights alone.
     return on_rows(lambda rows: implicit(solve, rows, 1.0), scores, dim, mask)
@@ -44,10 +39,24 @@ def solve_topk(rows: Tensor, k: Tensor) -> Tensor:
     weights = native.forward("topk", rows, k)
     if weights is not None:
         return weights
-    order = rows.argsort(dim=-1, descending=True, stable=True)
+    return solve_softmax(rows.masked_fill(ranks(rows, descending=True) >= k, -torch.inf), 1.0)
+
+
+def ranks(rows: Tensor, *, descending: bool) -> Tensor:
+    """The place of each slot of rows (..., n) in their order, from 0, equal scores by index."""
+    order = rows.argsort(dim=-1, descending=descending, stable=True)
     places = torch.arange(rows.shape[-1], device=rows.device).expand(rows.shape)
-    rank = torch.empty_like(order).scatter(-1, order, places)
-    return solve_softmax(rows.masked_fill(rank >= k, -torch.inf), 1.0)
+    return torch.empty_like(order).scatter(-1, order, places)
+
+
+def sizes(rows: Tensor, k: int | None, ratio: float | None) -> Tensor:
+    """How many slots of each row are kept, int32 (..., 1). Raises ValueError where rows have no `k` slots."""
+    if k is not None:
+        check_k(k, rows.shape[-1])
+        return torch.full_like(rows[..., :1], k, dtype=torch.int32)
+    # The ratio is read as the decimal it was written as: 0.1 of 30 is 3.
+    share = kept(rows).sum(-1, keepdim=True).double() * (ratio or 1.0)
+    return (share - 1e-9).ceil().clamp(min=1).int()
 
 
 def check_selection(k: int | None, ratio: float | None) -> None:
@@ -66,18 +75,10 @@ def check_k(k: int, n: int) -> None:
         raise ValueError(f"k={k} is more than the {n} slots of a row; use k <= {n}, or ratio=")
 
 
-def selected(n: int, ratio: float) -> int:
-    """k = max(1, ⌈ratio · n⌉), with ratio read as the decimal it was written as (0.1 · 30 is 3)."""
-    return max(1, math.ceil(ratio * n - 1e-9))
-
-
-def share(count: Tensor, ratio: float) -> Tensor:
-    """`selected` for a tensor of counts."""
-    return (count.double() * ratio - 1e-9).ceil().clamp(min=1).int()
-
-
 class TopKSoftmax(Normalizer):
     """Softmax over the k largest scores, or the share `ratio` of a row's kept slots."""
+
+    function = staticmethod(topk_softmax)
 
     def __init__(
         self, heads: int, head_width: int | None = None, *, k: int | None = None, ratio: float | None = None
@@ -92,4 +93,4 @@ class TopKSoftmax(Normalizer):
             check_k(self.k, n)
 
     def forward(self, scores: Tensor, mask: Tensor | None = None, queries: Tensor | None = None) -> Tensor:
-        return topk_softmax(scores, k=self.k, ratio=self.ratio, mask=mask)
+        return self.function(scores, k=self.k, ratio=self.ratio, mask=mask)
