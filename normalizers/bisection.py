@@ -61,7 +61,8 @@ def _rows_through_bisection(rows: Tensor, a: Tensor, steps: int) -> Tensor:
             middle = (left + right) / 2
             enough = _power(y - middle, slots, a).sum(-1, keepdim=True) >= 1
             left, right = torch.where(enough, middle, left), torch.where(enough, right, middle)
-        share = (high - right) / (high - low)
+        # One kept slot alone leaves a bracket of width 0, which already is the threshold.
+        share = (high - right) / torch.where(high > low, high - low, 1.0)
 
     p = _power(y - (share * low + (1 - share) * high), slots, a)
     total = p.sum(-1, keepdim=True)

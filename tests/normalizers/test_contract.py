@@ -142,6 +142,17 @@ def test_a_row_with_nothing_kept_is_zero_and_disturbs_no_other(normalizer, score
     close(p[rest], normalizer(scores)[rest])
 
 
+def test_a_single_kept_slot_gets_what_it_would_get_alone(normalizer, scores, case):
+    keep = torch.tensor([False, False, True, False, False, False])
+    if {"k", "upper"} & set(case[1]):
+        pytest.skip("its options need two slots in every row")
+    scores.requires_grad_()
+    p = normalizer(scores, keep)
+    close(p[..., 2:3], normalizer(scores[..., 2:3]))
+    (grad,) = torch.autograd.grad((p**2).sum(), scores)
+    assert torch.isfinite(grad).all()
+
+
 def test_parameters_get_a_finite_gradient_beside_a_dead_row(normalizer, scores):
     mask = torch.ones_like(scores, dtype=torch.bool)
     mask[0, :, 0] = False
