@@ -9,6 +9,8 @@ from analysis.frame import Runs
 from analysis.settings import Missing, Plan
 
 NAN = float("nan")
+UNPLANNED = "unplanned"
+"""The name of the family of comparisons that no family declares."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,18 @@ def families(runs: Runs, plan: Plan) -> list[FamilyResult]:
             tests = [(dataset, treatment) for dataset in family.datasets for treatment in family.treatments]
             results.append(_family(runs, plan, name, tests, plan.control))
     return results
+
+
+def unplanned(runs: Runs, plan: Plan) -> list[FamilyResult]:
+    """Every comparison with the control that the records allow and no family declares, as one family; or none."""
+    planned = {(name, t) for family in plan.families.values() for name in family.datasets for t in family.treatments}
+    tests = [
+        (dataset, normalizer)
+        for dataset in dataset_order(runs, plan)
+        for normalizer in names.ordered(runs.normalizers(dataset), plan.order)
+        if normalizer != plan.control and (dataset, normalizer) not in planned and runs.completed(dataset, plan.control)
+    ]
+    return [_family(runs, plan, UNPLANNED, tests, plan.control)] if tests else []
 
 
 def pairs(runs: Runs, plan: Plan) -> list[FamilyResult]:

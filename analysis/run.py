@@ -17,7 +17,8 @@ def analyse(settings: Settings, command: str) -> None:
     plan = settings.analysis
     runs = frame.load(settings.records)
     print(_read(runs, plan), end="\n\n")
-    families, pairs = comparisons.families(runs, plan), comparisons.pairs(runs, plan)
+    families = comparisons.families(runs, plan) + comparisons.unplanned(runs, plan)
+    pairs = comparisons.pairs(runs, plan)
     made = tables.all_tables(runs, plan, families, pairs)
     for table in made:
         print(table.markdown())

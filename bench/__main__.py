@@ -20,18 +20,25 @@ def main() -> int:
 
     name, arguments = (sys.argv[1], sys.argv[2:]) if len(sys.argv) > 1 else ("", [])
     try:
-        return COMMANDS[name](arguments) if name in COMMANDS else _run()
+        if name not in COMMANDS:
+            return _run()
+        if any(word.startswith("-") for word in arguments):
+            print(COMMANDS[name].__doc__)
+            return 0
+        return COMMANDS[name](arguments)
     except ConfigError as error:
         return _refuse(error)
 
 
 def _data(arguments: Sequence[str]) -> int:
+    """python -m bench data [NAME ...] [KEY=VALUE ...]: fetch and prepare data sets, all of them by default."""
     from bench.fetch import fetch
 
     return fetch(arguments, CONF)
 
 
 def _speed(arguments: Sequence[str]) -> int:
+    """python -m bench speed [DIR]: measure what each normalizer costs; tables go to DIR, results/speed by default."""
     from bench.speed import speed
 
     return speed(Path(arguments[0]) if arguments else Path("results/speed"))

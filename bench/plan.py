@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from bench import inputs, provenance
 from bench.fingerprint import Identity, identify
 from bench.records import record_path
@@ -74,7 +76,8 @@ def plan(raws: Sequence[Mapping[str, Any]]) -> Plan:
         jobs[job.path] = job
     if faults:
         raise ConfigError("\n".join(faults))
-    result.jobs = sorted(jobs.values(), key=lambda job: -job.cost)
+    # Seed by seed, so that whatever slows the machine for a while slows all normalizers alike.
+    result.jobs = sorted(jobs.values(), key=lambda job: (-job.cost, job.raw["seed"]))
     return result
 
 
@@ -85,6 +88,8 @@ def _validated(raws: Sequence[Mapping[str, Any]]) -> list[RunConfig]:
         try:
             config = validate(raw)
             make_normalizer(config)
+            if config.device == "cuda" and not torch.cuda.is_available():
+                raise ConfigError("device=cuda: torch finds no CUDA device here; use device=cpu or device=auto")
             configs.append(config)
         except ConfigError as error:
             faults[str(error)] = None

@@ -42,6 +42,8 @@ def sweep(raws: Sequence[Mapping[str, Any]]) -> int:
     if done:
         print(f"{done} already done{', skipped (force=true makes them again)' if todo else ''}")
     failures = [Failure(label, reason) for label, reason in planned.unavailable]
+    for line in _listed(failures)[1:-1] if failures else []:
+        print(f"notice: cannot be run:{line}", file=sys.stderr, flush=True)
     interrupted = _make(todo, done, workers, stop=raws[0]["on_error"] == "stop", failures=failures)
     return _close(planned, failures, interrupted, time.monotonic() - start)
 

@@ -121,3 +121,12 @@ def test_a_macro_f1_that_was_not_recorded_does_not_touch_the_accuracy(build: Sim
     assert row.status == "ok"
     assert row.n == 4
     assert math.isnan(row.delta_macro_f1)
+
+
+def test_what_no_family_declares_is_compared_apart(build: SimpleNamespace) -> None:
+    records = build.grid({"softmax": [0.5, 0.6, 0.7], "mine": [0.6, 0.7, 0.9]}, dataset="elsewhere")
+    runs, plan = build.runs_of(records), build.plan()
+    [result] = comparisons.unplanned(runs, plan)
+    assert (result.name, result.m) == ("unplanned", 1)
+    assert [(row.dataset, row.normalizer, row.n, row.status) for row in result.rows] == [("elsewhere", "mine", 3, "ok")]
+    assert comparisons.unplanned(build.runs_of(build.grid({"mine": [0.6, 0.7]}, dataset="elsewhere")), plan) == []

@@ -116,12 +116,13 @@ def test_two_failures_of_one_label_are_both_listed(four: list[Raw], say: Sweep) 
 
 
 def test_stopping_at_the_first_failure_leaves_the_rest_for_later(four: list[Raw], say: Sweep, tmp_path: Path) -> None:
-    raws = [changed(content, "on_error", "stop") for content in failing(four, 1e30)]
+    later = [changed(content, "seed", content["seed"] + 10) for content in four]
+    raws = [changed(content, "on_error", "stop") for content in failing(later, 1e30)]
     code, out, err = say(raws)
     assert code == 1
-    assert "stopped at the first failure (on_error=stop)\n1 of 5 runs are recorded" in out
+    assert "stopped at the first failure (on_error=stop)\n0 of 5 runs are recorded" in out
     assert "1 failed:\n  digits/softmax/seed=5: NonFiniteLossError" in err
-    assert len(recorded(tmp_path / "r")) == 2
+    assert [key[2] for key in recorded(tmp_path / "r")] == [5]
 
 
 def test_a_run_asked_for_twice_is_made_once_and_said_so(four: list[Raw], say: Sweep, tmp_path: Path) -> None:
