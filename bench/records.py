@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 SCHEMA = 1
 ARCHIVE = ".archive"
-NAME_PATTERN = r"^[a-z0-9][a-z0-9_.]*$"
+NAME_PATTERN = r"^[a-z0-9][a-z0-9_.+-]*$"
 
 Status = Literal["completed", "failed", "interrupted"]
 
@@ -79,7 +79,9 @@ def read(path: Path) -> Record:
         raise RecordError(path, f"not UTF-8 text ({error.reason} at byte {error.start})") from error
     except _ConstantError as error:
         raise RecordError(path, f"holds {error}, which is no number of a result") from error
-    except (json.JSONDecodeError, RecursionError) as error:
+    except OSError as error:
+        raise RecordError(path, f"cannot be read ({error.strerror})") from error
+    except (ValueError, RecursionError) as error:
         raise RecordError(path, f"not whole JSON ({error})") from error
     if not isinstance(content, dict):
         raise RecordError(path, f"holds a JSON {type(content).__name__}, not an object")

@@ -59,7 +59,7 @@ class ModelConfig(_Strict):
     heads: int = Field(ge=1)
     blocks: int = Field(ge=1)
     feed_forward: int = Field(ge=1)
-    dropout: float = Field(ge=0, lt=1)
+    dropout: float = Field(ge=0, le=0.99)
 
     @model_validator(mode="after")
     def _heads_divide_width(self) -> "ModelConfig":

@@ -13,7 +13,8 @@ from bench.plan import Job, Plan, plan
 from bench.pool import in_this_process, in_workers, interrupt
 from bench.progress import Progress, duration
 from bench.records import RecordError
-from bench.work import finished, set_aside
+from bench.schema import ConfigError
+from bench.work import LOCKS, finished, set_aside
 
 INTERRUPTED = 130
 """Exit code after Ctrl-C, as shells have it."""
@@ -37,6 +38,7 @@ def sweep(raws: Sequence[Mapping[str, Any]]) -> int:
     start = time.monotonic()
     planned = plan(raws)
     _say_repeated(planned)
+    _check_writable(Path(raws[0]["results_dir"]))
     todo, done = _divide(planned.jobs)
     workers = min(raws[0]["parallel"] or max(1, _cores() // raws[0]["threads"]), max(len(todo), 1))
     if done:
@@ -120,6 +122,13 @@ def _listed(failures: Sequence[Failure]) -> list[str]:
     if any(failure.path for failure in failures):
         lines.append("The records named hold the tracebacks.")
     return [*lines, "The same command makes only what is missing."]
+
+
+def _check_writable(folder: Path) -> None:
+    try:
+        (folder / LOCKS).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ConfigError(f"results_dir={folder} cannot be written ({error.strerror}); name another folder") from error
 
 
 def _recorded(job: Job) -> bool:

@@ -16,6 +16,8 @@ from .build import library, variant
 
 __all__ = ["backward", "entmax_forward", "forward", "switched_off", "variant"]
 
+LONGEST = 16_384
+"""Longer rows go to torch: their tiles would leave the processor's cache, and float32 sums their accuracy."""
 BACKWARD = {1.0: "softmax", 1.5: "entmax15", 2.0: "sparsemax"}
 
 
@@ -41,7 +43,9 @@ def entmax_forward(rows: Tensor, alpha: Tensor) -> Tensor | None:
 def backward(grad: Tensor, p: Tensor, alpha: float | Tensor) -> tuple[Tensor, Tensor | None] | None:
     """What `normalizers.implicit.backward_product` gives."""
     kernels = _kernels(p)
-    if kernels is None or grad.dtype != torch.float32 or not _has_memory(grad):
+    if kernels is None or grad.dtype != torch.float32 or not _plain(grad) or not _has_memory(grad):
+        return None
+    if torch.autograd.forward_ad._current_level >= 0:  # a kernel would lose the tangents of forward over reverse mode
         return None
     p, grad = p.contiguous(), grad.contiguous()
     product = torch.empty_like(p)
@@ -73,9 +77,16 @@ _off = False
 
 
 def _kernels(rows: Tensor) -> Any:
-    if _off or rows.dtype != torch.float32 or rows.device.type != "cpu" or rows.numel() == 0:
+    if _off or rows.dtype != torch.float32 or rows.device.type != "cpu" or not 0 < rows.shape[-1] <= LONGEST:
         return None
-    return None if torch.compiler.is_compiling() else library()
+    if rows.numel() == 0:
+        return None
+    return None if torch.compiler.is_compiling() or not _plain(rows) else library()
+
+
+def _plain(tensor: Tensor) -> bool:
+    """Whether the values of `tensor` are what lies at its address: no subclass, no lazy sign, no symbolic zero."""
+    return type(tensor) in (Tensor, torch.nn.Parameter) and not tensor.is_neg() and not tensor._is_zerotensor()
 
 
 def _has_memory(tensor: Tensor) -> bool:

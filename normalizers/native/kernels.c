@@ -20,6 +20,7 @@
 #define LANES 4
 #endif
 #define MAX_STEPS 60
+#define BLOCK 256 /* terms of a partial sum: sums of sums keep the digits that one long float32 sum would lose */
 #define PARALLEL_FROM 32768 /* elements below which threads cost more than they give */
 
 typedef float vfloat __attribute__((vector_size(4 * LANES)));
@@ -126,7 +127,11 @@ static inline void load(tile_t *tile, const float *x, vfloat reach, int64_t rows
 /* Writes the weights to their places, each row divided by its sum: zeros for a row without weight, NaN for a bad one. */
 static inline void store(const tile_t *tile, float *p, int64_t rows, int64_t n) {
   vfloat total = {0};
-  for (int64_t i = 0; i < tile->longest; i++) total += tile->score[i];
+  for (int64_t i = 0; i < tile->longest;) {
+    vfloat part = {0};
+    for (int64_t end = i + BLOCK < tile->longest ? i + BLOCK : tile->longest; i < end; i++) part += tile->score[i];
+    total += part;
+  }
   for (int lane = 0; lane < rows && lane < LANES; lane++) {
     const float *weight = (const float *)tile->score + lane;
     const int32_t *place = tile->place + lane;
@@ -175,10 +180,14 @@ static inline void sparsemax_tile(vfloat *z, int64_t n, vint parameter, vfloat *
   for (int step = 0; step < MAX_STEPS; step++) {
     vfloat sum = {0};
     vint count = {0};
-    for (int64_t i = 0; i < n; i++) {
-      vint inside = z[i] > tau;
-      sum += keep(inside, z[i]);
-      count -= inside;
+    for (int64_t i = 0; i < n;) {
+      vfloat part = {0};
+      for (int64_t end = i + BLOCK < n ? i + BLOCK : n; i < end; i++) {
+        vint inside = z[i] > tau;
+        part += keep(inside, z[i]);
+        count -= inside;
+      }
+      sum += part;
     }
     vfloat next = (sum - 1.0f) / __builtin_convertvector(count, vfloat);
     vint up = next > tau;
@@ -194,11 +203,16 @@ static inline vfloat entmax15_threshold(const vfloat *z, int64_t n) {
   vint done = {0};
   for (int step = 0; step < MAX_STEPS; step++) {
     vfloat sum = {0}, squares = {0}, norm;
-    for (int64_t i = 0; i < n; i++) {
-      vfloat u = 0.5f * z[i] - tau;
-      u = keep(u > 0.0f, u);
-      sum += u;
-      squares += u * u;
+    for (int64_t i = 0; i < n;) {
+      vfloat sum_part = {0}, squares_part = {0};
+      for (int64_t end = i + BLOCK < n ? i + BLOCK : n; i < end; i++) {
+        vfloat u = 0.5f * z[i] - tau;
+        u = keep(u > 0.0f, u);
+        sum_part += u;
+        squares_part += u * u;
+      }
+      sum += sum_part;
+      squares += squares_part;
     }
     for (int lane = 0; lane < LANES; lane++) norm[lane] = sqrtf(squares[lane]);
     vfloat up = (norm - 1.0f) * norm / sum;
@@ -236,6 +250,7 @@ static inline void entmax_tile(vfloat *z, int64_t n, vint parameter, vfloat *scr
   small = pick(small < 3e-3f, small, all(3e-3f));
   for (int step = 0; step < MAX_STEPS; step++) {
     vfloat sum = {0}, slopes = {0};
+    vfloat sum_part = {0}, slope_part = {0};
     for (int64_t i = 0; i < n; i++) {
       vfloat t = a * (z[i] - lambda);
       vint inside = t > -1.0f;
@@ -243,8 +258,12 @@ static inline void entmax_tile(vfloat *z, int64_t n, vint parameter, vfloat *scr
       u[i] = pick(inside, 1.0f + t, all(0.0f));
       weight[i] = keep(inside, exp_v(power * log1p_v(t)));
       slope[i] = weight[i] / (1.0f + t);
-      sum += weight[i];
-      slopes += slope[i];
+      sum_part += weight[i];
+      slope_part += slope[i];
+      if (i % BLOCK == BLOCK - 1 || i == n - 1) {
+        sum += sum_part, slopes += slope_part;
+        sum_part = slope_part = (vfloat){0};
+      }
     }
     vfloat log_sum = log_v(sum);
     vfloat move = log_sum * expm1_ratio(a * log_sum) * exp_v((1.0f - a) * log_sum) / slopes;

@@ -81,7 +81,7 @@ def test_a_new_normalizer_brings_its_own_schema(monkeypatch: pytest.MonkeyPatch)
         ("train.learning_rate", 0.0, "train.learning_rate=0.0: input should be greater than 0"),
         ("train.learning_rate", float("nan"), "train.learning_rate=nan: input should be a finite number"),
         ("train.learning_rate", "1e-3x", "train.learning_rate='1e-3x': input should be a valid number, got str"),
-        ("model.dropout", 1.0, "model.dropout=1.0: input should be less than 1"),
+        ("model.dropout", 1.0, "model.dropout=1.0: input should be less than or equal to 0.99"),
         ("model.heads", 3, "model: heads=3 does not divide width=64"),
         ("model.width", 66, "model: heads=4 does not divide width=66"),
         ("dataset.patch", 0, "dataset.patch=0: input should be greater than or equal to 1"),

@@ -125,6 +125,35 @@ def test_batched_gradients_without_a_graph(row_map):
     torch.testing.assert_close(batched, single, atol=1e-6, rtol=0)
 
 
+@pytest.mark.parametrize("n", [2048, 16_384, 100_000])
+def test_long_rows_of_equal_and_nearly_equal_scores_sum_to_one(row_map, n):
+    for scores in (torch.zeros(1, n), rows(n, 1e-3, count=1)):
+        p = row_map(scores)
+        torch.testing.assert_close(p.sum(-1, dtype=torch.float64), torch.ones(1).double(), atol=4e-6, rtol=0)
+        # The longest rows go to torch, whose float32 sums are a little less exact.
+        atol = 1e-6 if n <= native.LONGEST else 3e-6
+        torch.testing.assert_close(p.double(), row_map(scores.double()), atol=atol, rtol=0)
+
+
+def test_forward_over_reverse_keeps_its_tangent(row_map):
+    scores, direction = rows(9, count=2), rows(9, count=2).flip(0)
+    with torch.autograd.forward_ad.dual_level():
+        dual = torch.autograd.forward_ad.make_dual(scores.clone().requires_grad_(), direction)
+        (grad,) = torch.autograd.grad(row_map(dual).pow(3).sum(), dual)
+        tangent = torch.autograd.forward_ad.unpack_dual(grad).tangent
+    expected = torch.func.jvp(torch.func.grad(lambda z: row_map(z).pow(3).sum()), (scores,), (direction,))[1]
+    torch.testing.assert_close(tangent, expected, atol=1e-4, rtol=1e-3)
+
+
+def test_only_plain_memory_is_handed_to_a_kernel(row_map):
+    scores = rows(9, count=2)
+    negative = torch._neg_view(scores)
+    torch.testing.assert_close(row_map(negative), row_map(-scores))
+    with torch._subclasses.FakeTensorMode():
+        assert entmax15(torch.randn(3, 5)).shape == (3, 5)
+        assert sparsemax(torch.randn(3, 5)).shape == (3, 5)
+
+
 def run_python(code, **environment):
     return subprocess.run(
         [sys.executable, "-W", "always", "-c", code],
