@@ -58,8 +58,8 @@ class PoolLauncher(Launcher):
         composed: dict[tuple[str, ...], dict[str, Any]] = {}
         result = []
         for job in job_overrides:
-            # A value that refers to the seed has to be composed with it.
-            apart = not any("${" in word for word in job)
+            # A value that refers to the seed has to be composed with it. (Hydra hands ${seed} on as $\\{seed\\}.)
+            apart = not any("{seed" in word for word in job)
             seeds = [word for word in job if apart and word.startswith("seed=")]
             rest = tuple(word for word in job if word not in seeds)
             if rest not in composed:

@@ -147,6 +147,11 @@ def test_what_is_missing_is_named_by_its_full_key(content: dict[str, Any], messa
         plain(OmegaConf.create(content))
 
 
+def test_a_value_that_refers_to_the_seed_follows_it(command: Command, planned: list[dict[str, Any]]) -> None:
+    command("-m", "dataset=digits", "normalizer=softmax", "seed=3,4", "results_dir=r/s${seed}")
+    assert [(content["seed"], content["results_dir"]) for content in planned] == [(3, "r/s3"), (4, "r/s4")]
+
+
 def test_a_sweep_leaves_nothing_in_the_working_directory(command: Command, planned: list[dict[str, Any]]) -> None:
     command("-m", "dataset=digits", "normalizer=softmax,hae")
     assert len(planned) == 2
