@@ -24,7 +24,6 @@ class _Worker:
     process: SpawnProcess
     pipe: Connection
     job: Job
-    waiting: bool
 
 
 def in_this_process(jobs: Sequence[Job]) -> Iterator[tuple[Job, Outcome, list[str]]]:
@@ -52,7 +51,7 @@ def in_workers(jobs: Sequence[Job], workers: int) -> Iterator[tuple[Job, Outcome
                 except OSError:  # it died while it had nothing to do
                     queue.appendleft((job, waiting))
                     continue
-                running.append(_Worker(process, pipe, job, waiting))
+                running.append(_Worker(process, pipe, job))
             ready = wait([worker.pipe for worker in running] + [worker.process.sentinel for worker in running])
             for worker in [w for w in running if w.pipe in ready or w.process.sentinel in ready]:
                 running.remove(worker)
