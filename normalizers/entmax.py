@@ -28,7 +28,7 @@ def solve_entmax(rows: Tensor, alpha: Tensor) -> Tensor:
     Newton's method on the norm ‖[(α-1) z - τ]₊‖ of order 1/(α-1), which is convex in τ for α ≤ 2 and so approached
     from one side; halving of the bracket wherever Newton's step leaves it, and throughout for α > 2.
 
-    Raises ValueError where an α is below 1.
+    Raises ValueError where an α is below 1 or infinite.
     """
     if torch.compiler.is_compiling():
         weights: Tensor = _opaque_to_the_compiler(rows, alpha)
@@ -48,8 +48,9 @@ def _(rows: Tensor, _alpha: Tensor) -> Tensor:
 
 
 def _solve(rows: Tensor, alpha: Tensor) -> Tensor:
-    if bool((alpha < 1).any()):
-        raise ValueError(f"alpha must be at least 1, got {alpha.min().item()}")
+    wrong = (alpha < 1) | alpha.isinf()  # a NaN is no mistake of the caller's: it reaches its rows
+    if bool(wrong.any()):
+        raise ValueError(f"alpha must be a finite number of at least 1, got {alpha[wrong][0].item()}")
     weights = native.entmax_forward(rows, alpha)
     if weights is not None:
         return weights
@@ -101,7 +102,7 @@ def entmax(scores: Tensor, alpha: Alpha, *, dim: int = -1, mask: Tensor | None =
         dim: the dimension along which weights are formed.
         mask: boolean, broadcastable to `scores`; True keeps a slot.
 
-    Raises ValueError for α < 1 or of another shape, else as `normalizers.rows.on_rows` does.
+    Raises ValueError for an infinite α, α < 1 or of another shape, else as `normalizers.rows.on_rows` does.
 
     >>> entmax(torch.tensor([-2.0, 0.0, 0.5]), 1.25)
     tensor([0.0053, 0.3521, 0.6426])

@@ -28,18 +28,20 @@ def topk_softmax(
     check_selection(k, ratio)
 
     def solve(rows: Tensor, _alpha: float) -> Tensor:
-        return solve_topk(rows, sizes(rows, k, ratio))
+        return solve_topk(rows, k, ratio)
 
     # The selection is constant, so derivatives are those of softmax, whose formula needs the weights alone.
     return on_rows(lambda rows: implicit(solve, rows, 1.0), scores, dim, mask)
 
 
-def solve_topk(rows: Tensor, k: Tensor) -> Tensor:
-    """Softmax over the k (..., 1) largest of rows (..., n), ties to the lowest index; -inf in dropped slots."""
-    weights = native.forward("topk", rows, k)
+def solve_topk(rows: Tensor, k: int | None, ratio: float | None) -> Tensor:
+    """Softmax over the k largest of rows (..., n), which hold -inf in dropped slots; errors as for `sizes`."""
+    if k is not None:
+        check_k(k, rows.shape[-1])
+    weights = native.topk_forward(rows, k, ratio)
     if weights is not None:
         return weights
-    return solve_softmax(rows.masked_fill(ranks(rows, descending=True) >= k, -torch.inf), 1.0)
+    return solve_softmax(rows.masked_fill(ranks(rows, descending=True) >= sizes(rows, k, ratio), -torch.inf), 1.0)
 
 
 def ranks(rows: Tensor, *, descending: bool) -> Tensor:
@@ -60,9 +62,11 @@ def sizes(rows: Tensor, k: int | None, ratio: float | None) -> Tensor:
 
 
 def check_selection(k: int | None, ratio: float | None) -> None:
-    """Raise ValueError where `k` and `ratio` do not name one selection."""
+    """Raise ValueError where `k` and `ratio` do not name one selection, TypeError where k is no whole number."""
     if (k is None) == (ratio is None):
         raise ValueError(f"give exactly one of k and ratio, got k={k}, ratio={ratio}")
+    if k is not None and (isinstance(k, bool) or not isinstance(k, int)):
+        raise TypeError(f"k must be a whole number, got k={k!r}; a share of the row is ratio=")
     if k is not None and k < 1:
         raise ValueError(f"k must be at least 1, got k={k}")
     if ratio is not None and not 0 < ratio <= 1:

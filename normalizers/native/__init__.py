@@ -21,23 +21,21 @@ LONGEST = 16_384
 BACKWARD = {1.0: "softmax", 1.5: "entmax15", 2.0: "sparsemax"}
 
 
-def forward(name: str, rows: Tensor, each: Tensor | None = None) -> Tensor | None:
-    """Weights of the kernel `name` for rows (..., n), -inf in dropped slots; `each` (..., 1) is a parameter per row."""
-    kernels = _kernels(rows)
-    if kernels is None:
-        return None
-    rows = rows.contiguous()
-    weights = torch.empty_like(rows)
-    flat = None if each is None else each.contiguous()
-    getattr(kernels, f"{name}_forward")(_pointer(rows), _pointer(flat), _pointer(weights), *_sizes(rows))
-    return weights
+def forward(name: str, rows: Tensor) -> Tensor | None:
+    """Weights of the kernel `name`, sparsemax or entmax15, for rows (..., n), -inf in dropped slots."""
+    return _forward(name, rows)
+
+
+def topk_forward(rows: Tensor, k: int | None, ratio: float | None) -> Tensor | None:
+    """Softmax over the `k` largest of each of rows (..., n), or over the share `ratio` of its kept slots."""
+    return _forward("topk", rows, after=(ctypes.c_int64(k or 0), ctypes.c_double(ratio or 0.0)))
 
 
 def entmax_forward(rows: Tensor, alpha: Tensor) -> Tensor | None:
     """α-entmax weights of rows (..., n) for α (..., 1) or 0-d, all in (1, 2]."""
     if _kernels(rows) is None or not bool(((alpha > 1) & (alpha <= 2)).all()):
         return None
-    return forward("entmax", rows, _per_row(alpha, rows))
+    return _forward("entmax", rows, each=_per_row(alpha, rows))
 
 
 def backward(grad: Tensor, p: Tensor, alpha: float | Tensor) -> tuple[Tensor, Tensor | None] | None:
@@ -76,6 +74,18 @@ def switched_off() -> Iterator[None]:
 _off = False
 
 
+def _forward(name: str, rows: Tensor, each: Tensor | None = None, after: tuple[Any, ...] = ()) -> Tensor | None:
+    """`each` (..., 1) is a parameter per row; `after` are the arguments that only this kernel takes."""
+    kernels = _kernels(rows)
+    if kernels is None:
+        return None
+    rows = rows.contiguous()
+    weights = torch.empty_like(rows)
+    parameters = () if each is None else (_pointer(each),)
+    getattr(kernels, f"{name}_forward")(_pointer(rows), *parameters, _pointer(weights), *_sizes(rows), *after)
+    return weights
+
+
 def _kernels(rows: Tensor) -> Any:
     if _off or rows.dtype != torch.float32 or rows.device.type != "cpu" or not 0 < rows.shape[-1] <= LONGEST:
         return None
@@ -102,8 +112,8 @@ def _per_row(alpha: Tensor, rows: Tensor) -> Tensor:
     return alpha.expand(*rows.shape[:-1], 1).contiguous()
 
 
-def _pointer(tensor: Tensor | None) -> ctypes.c_void_p:
-    return ctypes.c_void_p(None if tensor is None else tensor.data_ptr())
+def _pointer(tensor: Tensor) -> ctypes.c_void_p:
+    return ctypes.c_void_p(tensor.data_ptr())
 
 
 def _sizes(rows: Tensor) -> tuple[ctypes.c_int64, ctypes.c_int64, ctypes.c_int]:

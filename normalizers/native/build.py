@@ -12,6 +12,7 @@ from functools import cache
 from pathlib import Path
 
 SOURCE = Path(__file__).with_name("kernels.c")
+HEADERS = ("entmax.h", "topk.h", "tiles.h", "elementary.h", "vectors.h")
 # Not -ffast-math: linked with it, a library changes the rounding of the whole process.
 FLAGS = ("-O3", "-march=native", "-fno-trapping-math", "-fno-math-errno", "-shared", "-fPIC")
 THREADS = "-fopenmp"
@@ -48,7 +49,8 @@ def _compiled() -> Path:
     if compiler is None:
         raise FileNotFoundError("no C compiler found")
     version = subprocess.run([compiler, "--version"], capture_output=True, text=True, check=True, timeout=60).stdout
-    key = "\n".join([SOURCE.read_text(encoding="utf-8"), *FLAGS, THREADS, version, _processor()])
+    sources = [path.read_text(encoding="utf-8") for path in (SOURCE, *map(SOURCE.with_name, HEADERS))]
+    key = "\n".join([*sources, *FLAGS, THREADS, version, _processor()])
     target = _folder() / f"kernels-{hashlib.sha256(key.encode()).hexdigest()[:16]}.so"
     if not target.exists():
         target.parent.mkdir(parents=True, exist_ok=True)

@@ -199,3 +199,9 @@ def test_options_out_of_their_domain_are_named(name, options, message):
 def test_learned_parameters_come_one_per_head(name):
     assert all(value.shape == (3,) for value in build(name, 3).learned().values())
     assert build(name, 3).learned()
+
+
+@pytest.mark.parametrize("alpha", [0.5, torch.inf])
+def test_an_impossible_alpha_in_a_tensor_is_refused(alpha):
+    with pytest.raises(ValueError, match=f"at least 1, got {alpha}"):
+        entmax(torch.zeros(2, 3), torch.tensor([[1.5], [alpha]]))
