@@ -28,6 +28,8 @@ def forward(name: str, rows: Tensor) -> Tensor | None:
 
 def topk_forward(rows: Tensor, k: int | None, ratio: float | None) -> Tensor | None:
     """Softmax over the `k` largest of each of rows (..., n), or over the share `ratio` of its kept slots."""
+    if _kernels(rows) is None:
+        return None
     return _forward("topk", rows, after=(ctypes.c_int64(k or 0), ctypes.c_double(ratio or 0.0)))
 
 
