@@ -44,7 +44,14 @@ def _speed(arguments: Sequence[str]) -> int:
     return speed(Path(arguments[0]) if arguments else Path("results/speed"))
 
 
-COMMANDS = {"data": _data, "speed": _speed}
+def _verify(arguments: Sequence[str]) -> int:
+    """python -m bench verify RECORD ... [KEY=VALUE ...]: make recorded runs again and compare them bit by bit."""
+    from bench.verify import verify
+
+    return verify(arguments, CONF)
+
+
+COMMANDS = {"data": _data, "speed": _speed, "verify": _verify}
 
 
 def _run() -> int:

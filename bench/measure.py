@@ -35,7 +35,7 @@ def predict(model: CompactClassifier, x: Tensor, y: Tensor) -> Measured:
 
     model.eval()
     start = time.perf_counter()
-    scores = torch.cat([model(batch)[0] for batch in x.split(BATCH)])
+    scores = torch.cat([model(batch)[0] for batch in x.split(BATCH)]).float()
     loss = F.cross_entropy(scores, y).item()
     seconds = time.perf_counter() - start
     predictions, truth = scores.argmax(-1).cpu().numpy(), y.cpu().numpy()
@@ -61,5 +61,5 @@ def attention_statistics(model: CompactClassifier, x: Tensor) -> dict[str, list[
         _, weights = model(batch, full_rows=True)
         for block, block_weights in enumerate(weights):
             for name, statistic in STATISTICS.items():
-                total[name][block] += per_head(statistic(block_weights)).cpu() * len(batch)
+                total[name][block] += per_head(statistic(block_weights.float())).cpu() * len(batch)
     return {name: (value / len(x)).tolist() for name, value in total.items()}

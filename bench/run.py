@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from bench import ROOT, inputs, provenance
 from bench.allocator import keep_memory
+from bench.arithmetic import Forward, autocast
 from bench.fingerprint import Identity
 from bench.measure import attention_statistics, predict
 from bench.model import CompactClassifier, Shape
@@ -61,7 +62,11 @@ def heading(config: RunConfig, identity: Identity, code: Mapping[str, Any]) -> d
         "cell": identity.cell,
         "setting": identity.setting,
         "config": config.model_dump(include={"dataset", "normalizer", "model", "train", "seed"}),
-        "provenance": {**code, **provenance.machine(), "threads": config.threads, "kernel": native.variant()},
+        "provenance": {
+            **code,
+            **provenance.machine(),
+            **{"threads": config.threads, "kernel": native.variant(), "compiled": config.compile},
+        },
     }
 
 
@@ -113,18 +118,21 @@ def _measured(config: RunConfig, origin: dict[str, Any]) -> dict[str, Any]:
     def after_epoch(_epoch: int) -> dict[str, Any]:
         learned = _learned(model)
         if len(data.validation[0]):
-            held_out = predict(model, *data.validation)
+            with autocast(config.train.precision, device):
+                held_out = predict(model, *data.validation)
             learned |= {"validation_loss": held_out.loss, "validation_accuracy": held_out.accuracy}
         return learned
 
-    schedule = Schedule(**config.train.model_dump())
+    schedule = Schedule(**config.train.model_dump(exclude={"precision"}))
     order = stream(config.seed, "batches")
+    forward = Forward(model, config.train.precision, device, config.compile)
     with global_stream(config.seed, "noise"):
-        curves = train(model, lambda x: model(x)[0], *data.train, schedule, order, after_epoch)
-    test = predict(model, *data.test)
+        curves = train(model, forward, *data.train, schedule, order, after_epoch)
+    with autocast(config.train.precision, device):
+        test, attention = predict(model, *data.test), attention_statistics(model, data.test[0])
+        held_out = predict(model, *data.validation) if len(data.validation[0]) else None
     if not np.isfinite(test.loss):
         raise NonFiniteLossError(f"the test loss is {test.loss}; a lower train.learning_rate may help")
-    attention = attention_statistics(model, data.test[0])
     learned = _learned(model)
     metrics: dict[str, float | None] = {
         "accuracy": test.accuracy,
@@ -137,8 +145,7 @@ def _measured(config: RunConfig, origin: dict[str, Any]) -> dict[str, Any]:
         "parameters": float(sum(p.numel() for p in model.parameters())),
         "alpha_mean": float(np.mean(learned["alpha"])) if "alpha" in learned else None,
     }
-    if len(data.validation[0]):
-        held_out = predict(model, *data.validation)
+    if held_out:
         metrics |= {"validation_accuracy": held_out.accuracy, "validation_macro_f1": held_out.macro_f1}
     return {
         "notes": [prepared.note] if prepared.note else [],

@@ -74,6 +74,7 @@ class TrainConfig(_Strict):
     learning_rate: float = Field(gt=0)
     weight_decay: float = Field(ge=0)
     clip_norm: float = Field(gt=0)
+    precision: Literal["float32", "bf16"]
 
 
 class DataConfig(_Strict):
@@ -93,6 +94,7 @@ class RunConfig(_Strict):
     parallel: int | None = Field(ge=1)
     threads: int = Field(ge=1)
     device: Literal["auto", "cpu", "cuda"]
+    compile: bool
     force: bool
     on_error: Literal["continue", "stop"]
 

@@ -22,7 +22,7 @@ def test_the_fingerprint_of_a_known_run_stays() -> None:
     # Where it is not meant (a new option whose default is what was done before), records made before would be made
     # again for nothing: leave the option out of the hash while it has that default.
     assert of(raw("seed=3", dataset="cifar10", normalizer="hae")) == Identity(
-        "4dd76b6f6dbf", "fdf25c519b42", "04500664eb11"
+        "d5250217ba73", "577dbc698393", "5348c6f44cec"
     )
 
 
@@ -36,6 +36,7 @@ def test_the_fingerprint_of_a_known_run_stays() -> None:
         ("device", "cpu"),
         ("force", True),
         ("on_error", "stop"),
+        ("compile", True),
         ("dataset.name", "my_digits"),
         ("normalizer.name", "my_topk"),
         ("dataset.epochs", 99),
@@ -73,6 +74,7 @@ EVERYTHING = [
     ("train.learning_rate", 2e-3),
     ("train.weight_decay", 0.0),
     ("train.clip_norm", 4.0),
+    ("train.precision", "bf16"),
     ("model.dropout", 0.0),
     ("model.width", 32),
     ("model.heads", 2),

@@ -98,6 +98,7 @@ def test_the_paper_sweep_is_the_published_350_runs(command: Command, planned: li
             "learning_rate": 1e-3,
             "weight_decay": 1e-4,
             "clip_norm": 5.0,
+            "precision": "float32",
         }
 
 

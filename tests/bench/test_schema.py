@@ -35,6 +35,7 @@ def test_the_protocol_is_the_published_one() -> None:
         "learning_rate": 1e-3,
         "weight_decay": 1e-4,
         "clip_norm": 5.0,
+        "precision": "float32",
     }
     assert typed.model.model_dump() == {"width": 64, "heads": 4, "blocks": 2, "feed_forward": 256, "dropout": 0.1}
     assert typed.label == "cifar10/softmax/seed=0"

@@ -1,0 +1,71 @@
+"""Repeating a recorded run."""
+
+from pathlib import Path
+
+import pytest
+
+from bench.records import Record, read, write
+from bench.schema import ConfigError
+from bench.verify import differences, verify
+from tests.bench.helpers import CONF, config, run
+
+
+@pytest.fixture
+def record(tmp_path: Path, tiny: tuple[str, ...]) -> Path:
+    path = tmp_path / "seed=3-x.json"
+    write(path, run(config(*tiny, "seed=3", "dataset.validation=20", normalizer="hae")), tmp_path)
+    return path
+
+
+def alter(path: Path, **changes: object) -> Record:
+    altered = read(path).model_copy(update=changes)
+    write(path, altered, path.parent)
+    return altered
+
+
+def test_a_record_is_repeated_to_the_bit(record: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = record.read_bytes()
+    assert verify([str(record), "device=cpu"], CONF) == 0
+    assert f"identical {record}" in capsys.readouterr().out
+    assert record.read_bytes() == before
+
+
+def test_one_changed_bit_is_found_and_named(record: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    metrics = read(record).metrics
+    alter(record, metrics=metrics | {"test_loss": metrics["test_loss"] * (1 + 2**-52), "train_seconds": 0.0})
+    assert verify([str(record), "device=cpu"], CONF) == 1
+    out = capsys.readouterr().out
+    assert "metrics.test_loss: recorded" in out
+    assert "train_seconds" not in out
+    assert "0 of 1 records are repeated" in out
+
+
+def test_a_difference_names_what_else_is_different(record: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    old = read(record)
+    alter(record, metrics=old.metrics | {"accuracy": 2.0}, provenance=old.provenance | {"cpu": "another one"})
+    assert verify([str(record), "device=cpu"], CONF) == 1
+    assert "(cpu: recorded with another one, now" in capsys.readouterr().out
+
+
+def test_another_data_hash_is_another_run(record: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    alter(record, fingerprint="0" * 12)
+    assert verify([str(record), "device=cpu"], CONF) == 1
+    assert "fingerprint: recorded 000000000000 on data" in capsys.readouterr().out
+
+
+def test_differences_see_what_is_missing_on_either_side(record: Path) -> None:
+    old = read(record)
+    short = old.model_copy(update={"curves": {}})
+    assert differences(old, old) == []
+    assert "curves.train_loss.0: recorded" in "\n".join(differences(old, short))
+    assert "recorded nothing" in "\n".join(differences(short, old))
+
+
+def test_what_is_no_finished_run_is_refused(record: Path, tmp_path: Path) -> None:
+    alter(record, status="interrupted")
+    with pytest.raises(ConfigError, match="this run is interrupted"):
+        verify([str(record)], CONF)
+    with pytest.raises(ConfigError, match="cannot be read"):
+        verify([str(tmp_path / "nothing.json")], CONF)
+    with pytest.raises(ConfigError, match="at least one record"):
+        verify([], CONF)
