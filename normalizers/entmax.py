@@ -14,7 +14,7 @@ from .base import Normalizer
 from .bisection import Gradient, entmax_through_bisection
 from .entmax15 import entmax15
 from .implicit import Alpha, implicit
-from .rows import centred, kept, on_rows, per_row
+from .rows import centred, extremes, kept, on_rows, per_row
 from .softmax import softmax
 from .sparsemax import sparsemax
 
@@ -48,9 +48,9 @@ def _(rows: Tensor, _alpha: Tensor) -> Tensor:
 
 
 def _solve(rows: Tensor, alpha: Tensor) -> Tensor:
-    wrong = (alpha < 1) | alpha.isinf()  # a NaN is no mistake of the caller's: it reaches its rows
-    if bool(wrong.any()):
-        raise ValueError(f"alpha must be a finite number of at least 1, got {alpha[wrong][0].item()}")
+    least, largest = extremes(alpha)
+    if least < 1 or largest == float("inf"):  # a NaN is no mistake of the caller's: it reaches its rows
+        raise ValueError(f"alpha must be a finite number of at least 1, got {least if least < 1 else largest}")
     weights = native.entmax_forward(rows, alpha)
     if weights is not None:
         return weights

@@ -12,6 +12,7 @@ added freely, and their formula becomes
 which needs no threshold, loses no digits as α → 1 and equals the known limit there.
 """
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -116,6 +117,10 @@ class _Implicit(Function):
         if per_row is not None and not alpha.ndim:
             per_row = per_row.sum()
         return grad_rows, per_row, None
+
+
+# Function.apply asks for this in every call, and working it out anew takes as long as a small map.
+_Implicit.forward.__signature__ = inspect.signature(_Implicit.forward)  # type: ignore[attr-defined]
 
 
 class _TransformableImplicit(_Implicit):

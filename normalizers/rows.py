@@ -26,10 +26,12 @@ def on_rows(row_map: RowMap, scores: Tensor, dim: int, mask: Tensor | None) -> T
     """
     check(scores, dim)
     rows = scores if mask is None else scores.masked_fill(~broadcast(mask, scores), -torch.inf)
-    rows = rows.movedim(dim, -1)
+    last = dim in (-1, scores.ndim - 1)  # the usual case, which needs no move
+    rows = rows if last else rows.movedim(dim, -1)
     if scores.dtype in (torch.float16, torch.bfloat16):
         rows = rows.float()
-    return row_map(rows).to(scores.dtype).movedim(-1, dim)
+    weights = row_map(rows).to(scores.dtype)
+    return weights if last else weights.movedim(-1, dim)
 
 
 def check(scores: Tensor, dim: int) -> None:
@@ -71,6 +73,15 @@ def per_row(parameter: Tensor, scores: Tensor, dim: int, name: str) -> Tensor:
             f"size 1 along dim={dim}; one value per head of (batch, heads, queries, keys) has shape (heads, 1, 1)"
         )
     return aligned.movedim(dim, -1)
+
+
+def extremes(parameter: Tensor) -> tuple[float, float]:
+    """The least and the largest value of `parameter`, which may be expanded; NaN where it holds one or none at all."""
+    if parameter.numel() == 0:
+        return float("nan"), float("nan")
+    distinct = parameter[tuple(slice(0, 1) if stride == 0 else slice(None) for stride in parameter.stride())]
+    low, high = distinct.detach().aminmax()
+    return low.item(), high.item()
 
 
 def kept(rows: Tensor) -> Tensor:

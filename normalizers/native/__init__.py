@@ -12,6 +12,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from normalizers.rows import extremes
+
 from .build import library, variant
 
 __all__ = ["backward", "entmax_forward", "forward", "switched_off", "variant"]
@@ -35,7 +37,7 @@ def topk_forward(rows: Tensor, k: int | None, ratio: float | None) -> Tensor | N
 
 def entmax_forward(rows: Tensor, alpha: Tensor) -> Tensor | None:
     """α-entmax weights of rows (..., n) for α (..., 1) or 0-d, all in (1, 2]."""
-    if _kernels(rows) is None or not bool(((alpha > 1) & (alpha <= 2)).all()):
+    if _kernels(rows) is None or not _in_reach(alpha):
         return None
     return _forward("entmax", rows, each=_per_row(alpha, rows))
 
@@ -53,7 +55,7 @@ def backward(grad: Tensor, p: Tensor, alpha: float | Tensor) -> tuple[Tensor, Te
         call = getattr(kernels, f"{BACKWARD[alpha]}_backward")
         call(_pointer(p), _pointer(grad), _pointer(product), *_sizes(p))
         return product, None
-    if not bool(((alpha > 1) & (alpha <= 2)).all()):
+    if not _in_reach(alpha):
         return None
     flat, per_row = _per_row(alpha, p), p.new_empty((*p.shape[:-1], 1))
     kernels.entmax_backward(
@@ -108,6 +110,11 @@ def _has_memory(tensor: Tensor) -> bool:
     except RuntimeError:
         return False
     return True
+
+
+def _in_reach(alpha: Tensor) -> bool:
+    low, high = extremes(alpha)
+    return low > 1 and high <= 2
 
 
 def _per_row(alpha: Tensor, rows: Tensor) -> Tensor:
