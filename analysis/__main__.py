@@ -1,4 +1,4 @@
-"""The command line: `python -m analysis records=DIR out=DIR`."""
+"""The command line: `python -m analysis records=DIR out=DIR` and `python -m analysis power records=DIR`."""
 
 import os
 import shlex
@@ -11,35 +11,61 @@ import hydra
 from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
+from pydantic import BaseModel
 
+from analysis.console import silence
 from analysis.errors import InputError
 from analysis.overrides import explained, quoted
-from analysis.settings import validated
+from analysis.settings import PowerSettings, Settings, validated
 
 CONF = Path(__file__).resolve().parent.parent / "conf"
 REQUIRED = ("records", "out")
+POWER = "power"
 
 
 def main() -> None:
     """What `python -m analysis` runs; what the user got wrong ends it with one message and status 2."""
     words = sys.argv[1:]
+    command = shlex.join(["python", "-m", "analysis", *words])
     if {"-m", "--multirun"} & set(words):
         fail("one call makes one report: --multirun does not belong here")
-    config = composed(words)
-    if config is None:  # Hydra has shown its help or the configuration
-        return
     try:
-        settings = validated(plain(config))
-        # Only now: help and configuration errors need neither pandas nor matplotlib.
-        from analysis.run import analyse
-
-        analyse(settings, shlex.join(["python", "-m", "analysis", *words]))
+        if words[:1] == [POWER]:
+            plan_seeds(words[1:])
+        else:
+            analyse(words, command)
     except (InputError, OmegaConfBaseException) as error:
         fail(str(error))
+    except BrokenPipeError:  # whoever read the help, the configuration or the end has seen enough
+        silence()
 
 
-def composed(words: Sequence[str]) -> DictConfig | None:
-    """The configuration that Hydra makes of `words`, or None where they ask Hydra to show something instead."""
+def analyse(words: Sequence[str], command: str) -> None:
+    """Tables, figures and report, unless Hydra has only shown its help or the configuration."""
+    config = composed(words, "analysis", Settings)
+    if config is not None:
+        settings = validated(plain(config), Settings)
+        # Only now: help and configuration errors need neither pandas nor matplotlib.
+        from analysis import run
+
+        run.analyse(settings, command)
+
+
+def plan_seeds(words: Sequence[str]) -> None:
+    """The seeds that planned comparisons need, unless Hydra has only shown its help or the configuration."""
+    config = composed(words, POWER, PowerSettings)
+    if config is not None:
+        settings = validated(plain(config), PowerSettings)
+        from analysis import planner
+
+        planner.plan_seeds(settings)
+
+
+def composed(words: Sequence[str], name: str, model: type[BaseModel]) -> DictConfig | None:
+    """The configuration that Hydra makes of `words` and conf/`name`.yaml, or None where they ask it to show something.
+
+    `model` has the keys that a refusal may suggest.
+    """
     found: list[DictConfig] = []
 
     def keep(config: DictConfig) -> None:
@@ -49,9 +75,9 @@ def composed(words: Sequence[str]) -> DictConfig | None:
     # Hydra then raises its refusals instead of printing and ending with status 1, so that they can be explained here.
     os.environ["HYDRA_FULL_ERROR"] = "1"
     try:
-        hydra.main(config_path=str(CONF), config_name="analysis", version_base="1.3")(keep)()
+        hydra.main(config_path=str(CONF), config_name=name, version_base="1.3")(keep)()
     except (HydraException, OmegaConfBaseException, ValueError) as error:
-        fail(explained(words, CONF, str(error)))
+        fail(explained(words, CONF, str(error), model))
     return found[0] if found else None
 
 

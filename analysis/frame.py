@@ -1,25 +1,33 @@
 """Run records as one checked frame: what may be compared is together, what may not is refused with files named."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from operator import itemgetter
 from pathlib import Path
+from sys import intern
 from typing import Any
 
 import pandas as pd
 
-from analysis import published
+from analysis import mixtures, published
 from analysis.errors import InputError, near
-from bench.records import Record, scan
+from bench.records import Record, RecordError, files, read
 
 METRICS = (
-    *("accuracy", "macro_f1", "test_loss", "support", "train_seconds", "inference_seconds"),
+    *("accuracy", "macro_f1", "test_loss", "validation_accuracy", "support", "train_seconds", "inference_seconds"),
     *("wall_seconds", "peak_memory_mb", "parameters", "alpha_mean"),
 )
 PROVENANCE = (
     *("code_version", "code_dirty", "torch", "python", "numpy", "cpu", "threads", "kernel", "device", "data_hash"),
 )
 KEY = ["dataset", "normalizer", "seed"]
+COLUMNS = [*KEY, *METRICS, *PROVENANCE, "setting", "cell", "fingerprint", "notes", "path"]
+
+SHOWN = 5
+"""Files named in an error before the others are only counted."""
+
+EMPTY = ": there is no .json file below it; runs are written to the results_dir of `python -m bench`"
 
 
 @dataclass(frozen=True)
@@ -51,19 +59,23 @@ class Runs:
 
     def attempted(self, dataset: str, normalizer: str) -> set[int]:
         """Seeds that have a run of this data set and normalizer, completed or not."""
-        return self.completed(dataset, normalizer) | {
-            seed for where, which, seed in self.failed if (where, which) == (dataset, normalizer)
-        }
+        return self.completed(dataset, normalizer) | self._failed.get((dataset, normalizer), set())
+
+    @cached_property
+    def _failed(self) -> dict[tuple[str, str], set[int]]:
+        found: dict[tuple[str, str], set[int]] = {}
+        for dataset, normalizer, seed in self.failed:
+            found.setdefault((dataset, normalizer), set()).add(seed)
+        return found
 
     def normalizers(self, dataset: str) -> set[str]:
         """Normalizers that have a run of this data set, completed or not."""
-        done = set(self.frame.loc[self.frame["dataset"] == dataset, "normalizer"])
-        return done | {which for where, which, _ in self.failed if where == dataset}
+        return {which for where, which in (*self._cells, *self._failed) if where == dataset}
 
     @property
     def datasets(self) -> set[str]:
         """Data sets that have a run, completed or not."""
-        return set(self.frame["dataset"]) | {where for where, _, _ in self.failed}
+        return {where for where, _ in (*self._cells, *self._failed)}
 
 
 def load(sources: Sequence[Path]) -> Runs:
@@ -72,40 +84,73 @@ def load(sources: Sequence[Path]) -> Runs:
     Raises InputError for a source that is not there, for no completed run at all, and for runs that cannot stand in one
     frame: two of one key, or different settings or cells where equal ones are needed.
     """
-    folders, found = [], []
-    for source in sources:
-        if source.is_dir():
-            folders.append(source)
-        elif source.is_file() and source.suffix == ".csv":
-            found += published.read(source)
-        else:
-            raise InputError(f"records: {_wrong_source(source)}")
-    in_folders, broken = scan(folders)
-    # One folder may be named twice or lie in another; the same file is the same run.
-    unique = {path.resolve(): (path, record) for path, record in reversed([*found, *in_folders])}
-    places = {error.path.resolve(): f"{error}; left out" for error in broken}
-    return from_records(unique.values(), places.values(), ", ".join(map(str, sources)))
+    broken: list[RecordError] = []
+    found = _each(sources, broken)
+    return from_records(found, (), ", ".join(map(str, sources)), broken)
 
 
-def from_records(pairs: Iterable[tuple[Path, Record]], warnings: Iterable[str] = (), where: str = "records") -> Runs:
-    """The checked frame of (path, record) pairs; `where` names their source in errors, which are as for `load`."""
-    rows, failed, said = [], set(), list(warnings)
-    for path, record in sorted(pairs, key=lambda pair: (*pair[1].key, str(pair[0]))):
+def from_records(
+    pairs: Iterable[tuple[Path, Record]],
+    warnings: Iterable[str] = (),
+    where: str = "records",
+    broken: Iterable[RecordError] = (),
+) -> Runs:
+    """The checked frame of (path, record) pairs; `where` names their source in errors, which are as for `load`.
+
+    `broken` is read after `pairs`, so that whoever makes the pairs can fill it.
+    """
+    rows, failed = [], []
+    configs: dict[tuple[str, str], dict[str, Any]] = {}
+    # One by one: a record in memory is a hundred times its row.
+    for path, record in pairs:
         reason = _unusable(record)
         if reason is None:
             rows.append(_row(path, record))
+            configs.setdefault((record.setting, record.cell), record.config)
         else:
-            failed.add(record.key)
-            said.append(f"{path}: {reason}; counted as a missing seed, not as a zero")
+            failed.append((record.key, str(path), reason))
+    said = [*warnings, *(f"{error}; left out" for error in broken)]
+    said += [f"{path}: {reason}; counted as a missing seed, not as a zero" for _, path, reason in sorted(failed)]
     if not rows:
-        raise InputError(f"records: no completed run in {where}" + "".join(f"\n  {text}" for text in said[:5]))
-    frame = pd.DataFrame(rows)
+        shown = "".join(f"\n  {text}" for text in said[:SHOWN])
+        more = f"\n  and {len(said) - SHOWN} more" if len(said) > SHOWN else ""
+        raise InputError(f"records: no completed run in {where}{shown}{more}" + ("" if said else EMPTY))
+    frame = pd.DataFrame(sorted(rows, key=itemgetter(0, 1, 2, -1)), columns=COLUMNS)
     frame = frame.astype(dict.fromkeys(METRICS, "float64") | dict.fromkeys((*PROVENANCE, "notes"), "object"))
-    _refuse_doubles(frame)
-    _refuse_mixtures(frame, ["dataset"], "setting", "one data set was run with different settings")
-    _refuse_mixtures(frame, ["dataset", "normalizer"], "cell", "one normalizer was run in different configurations")
+    mixtures.refuse_doubles(frame, KEY)
+    mixtures.refuse(frame, configs)
     completed = set(frame[KEY].itertuples(index=False, name=None))
-    return Runs(frame, frozenset(failed - completed), tuple(said))
+    return Runs(frame, frozenset({key for key, _, _ in failed} - completed), tuple(said))
+
+
+def _each(sources: Sequence[Path], broken: list[RecordError]) -> Iterator[tuple[Path, Record]]:
+    """Every record of the sources once, whatever overlaps; what cannot be read goes to `broken`."""
+    seen: set[object] = set()
+    for source in sources:
+        if source.is_dir():
+            paths = files(source)
+        elif source.is_file() and source.suffix == ".csv":
+            paths = iter([source])
+        else:
+            raise InputError(f"records: {_wrong_source(source)}")
+        for path in paths:
+            same = _same_file(path)
+            if same in seen:
+                continue
+            seen.add(same)
+            try:
+                yield from published.read(path) if path.suffix == ".csv" else [(path, read(path))]
+            except RecordError as error:
+                broken.append(error)
+
+
+def _same_file(path: Path) -> object:
+    """Equal for two paths of one file, by whatever links or folders."""
+    try:
+        place = path.stat()
+    except OSError:  # a link to nothing: reading it says so
+        return path
+    return place.st_dev, place.st_ino
 
 
 def _unusable(record: Record) -> str | None:
@@ -116,45 +161,15 @@ def _unusable(record: Record) -> str | None:
     return None if record.metrics.get("accuracy") is not None else "completed, but without an accuracy"
 
 
-def _row(path: Path, record: Record) -> dict[str, Any]:
-    facts = record.provenance
-    return {
-        **dict(zip(KEY, record.key, strict=True)),
-        **{name: record.metrics.get(name) for name in METRICS},
-        **{name: None if facts.get(name) is None else str(facts[name]) for name in PROVENANCE},
-        **{"setting": record.setting, "cell": record.cell, "fingerprint": record.fingerprint},
-        **{"notes": tuple(record.notes), "path": str(path)},
-    }
-
-
-def _refuse_doubles(frame: pd.DataFrame) -> None:
-    double = frame[frame.duplicated(KEY, keep=False)]
-    if len(double):
-        dataset, normalizer, seed = double[KEY].iloc[0]
-        same = (double["dataset"] == dataset) & (double["normalizer"] == normalizer) & (double["seed"] == seed)
-        more = len(double[KEY].drop_duplicates()) - 1
-        raise InputError(
-            f"records: more than one completed run of {dataset}, {normalizer}, seed {seed}:\n"
-            + "\n".join(f"  {file}" for file in double.loc[same, "path"])
-            + (f"\n  and {more} more keys with more than one run" if more else "")
-            + "\nKeep one of them, or give folders that do not overlap."
-        )
-
-
-def _refuse_mixtures(frame: pd.DataFrame, by: list[str], column: str, what: str) -> None:
-    for _, group in frame.groupby(by, sort=True):
-        kinds = group.drop_duplicates(column)
-        if len(kinds) > 1:
-            name = " ".join(str(kinds[key].iloc[0]) for key in by)
-            counts = group[column].value_counts()
-            lines = [
-                f"  {row[column]} ({counts[row[column]]} runs), such as {row['path']}" for _, row in kinds.iterrows()
-            ]
-            raise InputError(
-                f"records: {what}: {name} has {len(kinds)} values of `{column}`, which are never pooled:\n"
-                + "\n".join(lines)
-                + "\nThe `config` of these files says what differs. Analyse them apart, each from a folder of its own."
-            )
+def _row(path: Path, record: Record) -> tuple[Any, ...]:
+    """The values of COLUMNS; text that many records share is one object, which keeps 100,000 of them small."""
+    facts = [record.provenance.get(name) for name in PROVENANCE]
+    return (
+        *record.key,
+        *(record.metrics.get(name) for name in METRICS),
+        *(None if fact is None else intern(str(fact)) for fact in facts),
+        *(intern(record.setting), intern(record.cell), record.fingerprint, tuple(map(intern, record.notes)), str(path)),
+    )
 
 
 def _wrong_source(source: Path) -> str:

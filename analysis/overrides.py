@@ -3,8 +3,10 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from pydantic import BaseModel
+
 from analysis.errors import near
-from analysis.settings import KEYS, Plan, Settings
+from analysis.settings import Plan, Settings, keys
 
 PATHS = ("records", "out")
 
@@ -25,10 +27,11 @@ def _quote(text: str) -> str:
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-def explained(words: Sequence[str], conf: Path, refusal: str) -> str:
+def explained(words: Sequence[str], conf: Path, refusal: str, model: type[BaseModel] = Settings) -> str:
     """Why Hydra refused these words: the key, the value and near matches, or its own `refusal` where no word is odd.
 
-    Only called after a refusal, so that nothing which Hydra understands (a search path, an addition) is turned away.
+    `model` has the keys that there are. Only called after a refusal, so that nothing which Hydra understands (a search
+    path, an addition) is turned away.
     """
     overrides = [word for word in words if not word.startswith("-")]
     choices = sorted(path.stem for path in (conf / "analysis").glob("*.yaml"))
@@ -36,12 +39,12 @@ def explained(words: Sequence[str], conf: Path, refusal: str) -> str:
         key, equals, value = word.partition("=")
         path = key.lstrip("+~").partition("@")[0]
         if not equals and not key.startswith("~"):
-            return f"{word!r} is not of the form key=value{near(word, Settings.model_fields)}"
+            return f"{word!r} is not of the form key=value{near(word, model.model_fields)}"
         if path == "analysis" and value not in choices:
             return f"analysis={value}: no such choice{near(value, choices)} (there are {', '.join(choices)})"
-        if path.partition(".")[0] not in (*Settings.model_fields, "hydra"):
-            return f"unknown key {path} (value {value!r}){near(path, Settings.model_fields)}"
+        if path.partition(".")[0] not in (*model.model_fields, "hydra"):
+            return f"unknown key {path} (value {value!r}){near(path, model.model_fields)}"
         if path.startswith("analysis.") and path.split(".")[1] not in Plan.model_fields:
             return f"unknown key {path} (value {value!r}){near(path.split('.')[1], Plan.model_fields)}"
     last = overrides[-1].partition("=")[0].rpartition(".")[2] if overrides else ""
-    return refusal.strip() + (near(last, KEYS) if last not in KEYS else "")
+    return refusal.strip() + (near(last, keys(model)) if last not in keys(model) else "")

@@ -1,9 +1,11 @@
 """What records say about where they come from: a summary, and the notices that belong under tables."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import pandas as pd
+
+from analysis.matched import Comparison
 
 LABELS = {
     "code_version": "code version",
@@ -21,7 +23,9 @@ LABELS = {
 
 def counted(column: Iterable[str | None]) -> dict[str, int]:
     """How many rows hold each value, the most frequent first; `not recorded` stands for None."""
-    counts = Counter("not recorded" if value is None else str(value) for value in column)
+    counts: Counter[str] = Counter()
+    for value, count in Counter(column).items():
+        counts["not recorded" if value is None else str(value)] += count
     return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
 
 
@@ -50,6 +54,13 @@ def notices(frame: pd.DataFrame) -> list[str]:
         for text, count in counted(note for notes in group["notes"] for note in notes).items():
             lines.append(f"{dataset}: {text} ({'all' if count == len(group) else count} of {len(group)} records)")
     return lines
+
+
+def of_rows(frame: pd.DataFrame, rows: Sequence[Comparison]) -> pd.DataFrame:
+    """The runs of `frame` that the comparisons `rows` are made of."""
+    used = {(row.dataset, name) for row in rows for name in (row.normalizer, row.control)}
+    keys = pd.MultiIndex.from_frame(frame[["dataset", "normalizer"]])
+    return frame[keys.isin(used)]
 
 
 def machine(frame: pd.DataFrame) -> str:

@@ -40,7 +40,7 @@ def read(path: Path) -> list[tuple[Path, Record]]:
     Raises InputError naming the file and the columns that are missing, or the line and the value that is no number.
     """
     try:
-        with path.open(newline="", encoding="utf-8") as file:
+        with path.open(newline="", encoding="utf-8-sig") as file:
             reader = csv.DictReader(file)
             found = reader.fieldnames or []
             missing = [f"{name!r}{near(name, set(found) - set(COLUMNS))}" for name in COLUMNS if name not in found]

@@ -9,6 +9,9 @@ from dataclasses import dataclass
 NONE = "-"
 """Stands where there is no number; a CSV has an empty field there."""
 
+TEXT = frozenset({"data set", "normalizer", "status", "verdict", "chosen from", "chosen", "selected on"})
+"""Header cells whose columns hold text."""
+
 Row = tuple[str, ...]
 Value = str | int | float
 
@@ -26,7 +29,8 @@ class Section:
 class Table:
     """One table: `header` and `sections` as people read it, `columns` and `values` as programs do.
 
-    `left` names the header cells whose columns hold text; all others are aligned to the right.
+    `left` names the header cells whose columns hold text; all others are aligned to the right. `wide` names those that
+    a printed page has no room for.
     """
 
     name: str
@@ -37,6 +41,7 @@ class Table:
     columns: Row
     values: tuple[tuple[Value, ...], ...]
     notes: tuple[str, ...] = ()
+    wide: frozenset[str] = frozenset()
 
     def markdown(self) -> str:
         """GitHub Markdown, with cells padded so that it reads in a terminal too."""

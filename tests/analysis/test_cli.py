@@ -11,6 +11,7 @@ import pytest
 
 from analysis.__main__ import main
 from analysis.errors import InputError
+from analysis.figures import FIGURES
 from analysis.run import analyse
 from analysis.settings import Settings
 
@@ -26,6 +27,10 @@ def call(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
 
 def contents(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def tables_of(out: dict[str, bytes]) -> list[Path]:
+    return [Path(name) for name in out if name.startswith("tables/") and name.endswith(".md")]
 
 
 def test_a_whole_analysis_writes_what_it_says_and_nothing_else(build: SimpleNamespace, tmp_path: Path) -> None:
@@ -44,13 +49,14 @@ def test_a_whole_analysis_writes_what_it_says_and_nothing_else(build: SimpleName
     assert "report   results (1)/report.html" in first.stdout
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in, put", "results (1)"]
     out = contents(tmp_path / "results (1)")
-    tables = ("main_results", "paired_vs_softmax", "hae_vs_entmax15", "runtime")
-    drawings = ("accuracy_by_dataset", "support_accuracy")
-    assert sorted(out) == sorted(
-        ["report.html"]
-        + [f"tables/{name}.{kind}" for name in tables for kind in ("md", "csv")]
-        + [f"figures/{name}.{kind}" for name in drawings for kind in ("png", "svg")]
-    )
+    written = [f"tables/{path.stem}.{kind}" for path in tables_of(out) for kind in ("csv", "md", "tex")]
+    drawn = [f"figures/{name}.{kind}" for name in FIGURES for kind in ("png", "svg")]
+    assert {path.stem for path in tables_of(out)} >= {
+        *("main_results", "paired_vs_softmax", "hae_vs_entmax15", "selected", "runtime"),
+    }
+    assert {name for name in out if name not in drawn} == {".made", "report.html", *written}
+    assert {"figures/accuracy_by_dataset.png", "figures/support_accuracy.svg"} <= set(out)
+    assert out[".made"].decode().split() == sorted(set(out) - {".made"})
     shutil.rmtree(tmp_path / "results (1)")
     assert call(*words, cwd=tmp_path).returncode == 0
     assert contents(tmp_path / "results (1)") == out
@@ -85,6 +91,15 @@ def test_two_folders_are_separated_by_a_comma(build: SimpleNamespace, tmp_path: 
         (["records=x", "out=y", "analysis.order=[a"], "error: "),
         (["records=x", "out=y", "analysis=null"], "error: analysis=null: no such choice"),
         (["records=???", "out=y"], "error: records: a value is required, as records=DIR\n"),
+        (
+            ["records=x", "out=y", "analysis.margin=0"],
+            "error: analysis.margin: Input should be greater than 0, not 0\n",
+        ),
+        (["power"], "error: records: a value is required, as records=DIR\n"),
+        (["power", "records=x"], "error: records: no such folder or file: x\n"),
+        (["power", "recods=x"], "error: unknown key recods (value 'x'); did you mean 'records'?\n"),
+        (["power", "records=x", "out=y"], "error: unknown key out (value 'y')"),
+        (["power", "records=x", "target=2"], "error: target: Input should be less than 1, not 2\n"),
     ],
 )
 def test_a_mistake_is_one_message_and_status_2(
@@ -142,3 +157,68 @@ def test_neither_torch_nor_scipy_stats_nor_matplotlib_is_loaded_for_the_statisti
     )
     print(f"start-up with all imports: {time.perf_counter() - began:.2f} s")
     assert done.stdout == "[]\n", done.stderr
+
+
+def piped(words: list[str], lines: int, cwd: Path) -> tuple[str, str]:
+    """Standard error and the first `lines` lines, of a call whose reader then goes away."""
+    script = "import sys; sys.path.insert(0, sys.argv.pop(1)); from analysis.__main__ import main; main()"
+    with subprocess.Popen(
+        [sys.executable, "-c", script, str(ROOT), *words],
+        cwd=cwd,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        seen = "".join(process.stdout.readline() for _ in range(lines))
+        process.stdout.close()
+        said = process.stderr.read()
+        assert process.wait(timeout=60) == 0
+    return said, seen
+
+
+def test_a_reader_that_stops_early_costs_neither_a_traceback_nor_the_files(
+    build: SimpleNamespace, tmp_path: Path
+) -> None:
+    build.save(tmp_path / "records", *build.grid())
+    words = ["records=records", "out=out", "analysis=demo", "figures=false"]
+    assert piped(words, 1, tmp_path) == ("", "Read 16 completed runs\n")
+    assert (tmp_path / "out" / "tables" / "runtime.tex").is_file()
+    assert (tmp_path / "out" / "report.html").is_file()
+    assert not (tmp_path / "out" / "figures").exists()
+    assert piped(["power", "--help"], 0, tmp_path) == ("", "")
+
+
+def test_tables_that_are_no_longer_made_are_removed(build: SimpleNamespace, tmp_path: Path) -> None:
+    build.save(tmp_path / "records", *build.grid())
+
+    def analysed(**changes: object) -> set[str]:
+        settings = Settings(
+            records=[tmp_path / "records"], out=tmp_path / "out", analysis=build.plan(**changes), figures=False
+        )
+        analyse(settings, "")
+        return {name for name in contents(tmp_path / "out") if name.endswith(".csv")}
+
+    with_pair = analysed()
+    (tmp_path / "out" / "tables" / "mine.csv").write_text("")
+    assert analysed(pairs=[]) == with_pair - {"tables/hae_vs_entmax15.csv"} | {"tables/mine.csv"}
+
+
+def test_selection_on_validation_rows_that_no_record_has(build: SimpleNamespace, tmp_path: Path) -> None:
+    build.save(tmp_path / "records", *build.grid())
+    plan = build.plan(choices={"any": ["sparsemax", "hae"]}, selection="validation")
+    with pytest.raises(InputError, match=r"dataset\.validation=N"):
+        analyse(Settings(records=[tmp_path / "records"], out=tmp_path / "out", analysis=plan), "")
+    assert not (tmp_path / "out").exists()
+
+
+def test_power_prints_a_table_from_a_pilot(build: SimpleNamespace, tmp_path: Path) -> None:
+    build.save(
+        tmp_path / "records",
+        *build.grid(build.accuracy | dict.fromkeys(("topk_0125", "topk_025", "topk_050"), build.accuracy["hae"])),
+    )
+    done = call("power", "records=records", "analysis=demo", "effect=0.01", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("## Seeds for a power of 0.8\n\n### Family demo: m = 12, α = 0.05, α/m = 0.004167\n")
+    assert [path.name for path in tmp_path.iterdir()] == ["records"]

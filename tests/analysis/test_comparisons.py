@@ -47,7 +47,10 @@ def test_a_missing_seed_of_the_control_refuses_all_with_one_warning(build: Simpl
     results = comparisons.families(runs, plan)
     assert {row.status for row in results[0].rows} == {"refused: missing seeds 1, 3 of softmax"}
     said = comparisons.warnings(runs, plan, results)
-    assert said == ["family demo, digits: 2 comparisons with softmax refused: missing seeds 1, 3 of softmax"]
+    assert said == [
+        "family demo, digits: 2 comparisons with softmax refused: missing seeds 1, 3 of softmax; "
+        "analysis.missing=drop compares the complete pairs"
+    ]
     [pair] = comparisons.pairs(runs, plan)
     assert pair.rows[0].status == "ok"
 
@@ -130,3 +133,62 @@ def test_what_no_family_declares_is_compared_apart(build: SimpleNamespace) -> No
     assert (result.name, result.m) == ("unplanned", 1)
     assert [(row.dataset, row.normalizer, row.n, row.status) for row in result.rows] == [("elsewhere", "mine", 3, "ok")]
     assert comparisons.unplanned(build.runs_of(build.grid({"mine": [0.6, 0.7]}, dataset="elsewhere")), plan) == []
+
+
+def test_verdicts(build: SimpleNamespace) -> None:
+    base = (0.500, 0.520, 0.510, 0.530)
+    shifts = {
+        "sparsemax": (0.030, 0.031, 0.030, 0.029),
+        "hae": (-0.030, -0.031, -0.030, -0.029),
+        "entmax15": (0.001, -0.001, 0.001, 0.0),
+        "topk": (0.05, -0.05, 0.06, -0.02),
+    }
+    values = {"softmax": base} | {
+        name: [b + d for b, d in zip(base, shift, strict=True)] for name, shift in shifts.items()
+    }
+    family = {"datasets": ["digits"], "treatments": list(shifts)}
+    changes = {"order": list(values), "families": {"demo": family}, "pairs": []}
+    rows = rows_of(build, build.grid(values), **changes)
+    verdicts = {name: row.verdict for name, row in rows.items()}
+    assert verdicts == {"sparsemax": "better", "hae": "worse", "entmax15": "equivalent", "topk": "inconclusive"}
+    strict = rows_of(build, build.grid(values), **changes, margin=1e-4, confidence=0.9999999)
+    assert {row.verdict for row in strict.values()} == {"inconclusive"}
+    [result] = comparisons.families(build.runs_of(build.grid(values)), build.plan(**changes))
+    assert result.verdicts == {"better": 1, "worse": 1, "equivalent": 1, "inconclusive": 1}
+    assert result.least_p == 2 / 2**4
+
+
+def test_equivalent_needs_the_declared_margin(build: SimpleNamespace) -> None:
+    values = {"softmax": (0.5, 0.6, 0.7), "sparsemax": (0.503, 0.597, 0.701), "hae": (0.5, 0.6, 0.7)}
+    assert rows_of(build, build.grid(values), margin=0.02)["sparsemax"].verdict == "equivalent"
+    assert rows_of(build, build.grid(values), margin=0.001)["sparsemax"].verdict == "inconclusive"
+    # The same accuracy on every seed is no test, so no verdict either.
+    assert rows_of(build, build.grid(values), margin=0.5)["hae"].verdict == "inconclusive"
+
+
+def test_a_family_may_have_a_control_of_its_own(build: SimpleNamespace) -> None:
+    family = {"datasets": ["digits"], "treatments": ["hae", "softmax"], "control": "sparsemax"}
+    runs, plan = build.runs_of(build.grid()), build.plan(families={"own": family})
+    [result] = comparisons.families(runs, plan)
+    assert result.control == "sparsemax"
+    assert [row.control for row in result.rows] == ["sparsemax"] * 2
+    assert result.rows[1].delta_accuracy == pytest.approx(-0.0275)
+    # What the family compares with sparsemax is not yet compared with softmax.
+    [rest] = comparisons.unplanned(runs, plan)
+    assert [row.normalizer for row in rest.rows] == ["sparsemax", "entmax15", "hae"]
+
+
+def test_one_seed_only_is_said(build: SimpleNamespace) -> None:
+    runs, plan = build.runs_of(build.grid({name: row[:1] for name, row in build.accuracy.items()})), build.plan()
+    said = comparisons.warnings(runs, plan, comparisons.families(runs, plan))
+    assert said == [
+        "family demo, digits: 2 comparisons with softmax without a test: fewer than 2 matched seeds, run more of them"
+    ]
+
+
+def test_accuracies_that_are_almost_nothing_and_a_confidence_of_almost_one(build: SimpleNamespace) -> None:
+    values = {name: [value * 1e-300 for value in row] for name, row in build.accuracy.items()}
+    rows = rows_of(build, build.grid(values), confidence=1 - 2**-53)
+    assert rows["sparsemax"].status == "ok"
+    assert rows["sparsemax"].p == pytest.approx(rows_of(build, build.grid())["sparsemax"].p)
+    assert math.isfinite(rows["sparsemax"].sci_low)

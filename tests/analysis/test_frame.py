@@ -71,7 +71,7 @@ def test_different_settings_of_one_data_set_are_never_pooled(build: SimpleNamesp
     records = [*build.grid(), build.make("digits", "sparsemax", 7, 0.5, setting="epochs-30")]
     with pytest.raises(InputError, match="digits has 2 values of `setting`, which are never pooled") as error:
         build.runs_of(records)
-    assert "epochs-30 (1 runs), such as digits-sparsemax-7.json" in str(error.value)
+    assert "epochs-30 (1 run), such as digits-sparsemax-7.json" in str(error.value)
     assert "setting-digits (16 runs), such as digits-entmax15-0.json" in str(error.value)
 
 
@@ -79,7 +79,23 @@ def test_different_cells_of_one_normalizer_are_never_pooled(build: SimpleNamespa
     records = [*build.grid(), build.make("digits", "hae", 7, 0.5, cell="gradient-bisection")]
     with pytest.raises(InputError, match="digits hae has 2 values of `cell`") as error:
         build.runs_of(records)
-    assert "gradient-bisection (1 runs), such as digits-hae-7.json" in str(error.value)
+    assert "gradient-bisection (1 run), such as digits-hae-7.json" in str(error.value)
+    assert "their `config` is the same" in str(error.value)
+
+
+def test_the_keys_that_differ_are_named_with_their_values(build: SimpleNamespace) -> None:
+    def config(seed: int, normalizer: str, **train: object) -> dict:
+        return {"seed": seed, "normalizer": {"name": normalizer}, "train": {"batch_size": 96} | train}
+
+    records = [r.model_copy(update={"config": config(r.seed, r.normalizer, epochs=15)}) for r in build.grid()]
+    other = config(7, "hae", epochs=30, warmup=5)
+    with pytest.raises(InputError, match="never pooled") as error:
+        build.runs_of([*records, build.make("digits", "hae", 7, 0.5, setting="other", config=other)])
+    said = str(error.value)
+    assert "they differ in train.epochs: 15, 30\n" in said
+    assert "they differ in train.warmup: not there, 5\n" in said
+    assert "batch_size" not in said
+    assert "normalizer" not in said.partition("they differ")[2]
 
 
 def test_different_settings_of_two_data_sets_are_fine(build: SimpleNamespace) -> None:
@@ -88,8 +104,37 @@ def test_different_settings_of_two_data_sets_are_fine(build: SimpleNamespace) ->
 
 
 def test_an_empty_folder_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=f"no completed run in {tmp_path}"):
+    with pytest.raises(InputError, match=f"no completed run in {tmp_path}: there is no .json file below it"):
         frame.load([tmp_path])
+
+
+def test_a_folder_of_broken_files_and_of_another_schema_names_them(build: SimpleNamespace, tmp_path: Path) -> None:
+    paths = build.save(tmp_path, *build.grid()[:7])
+    for path in paths:
+        path.write_text(path.read_text().replace('"schema":1', '"schema":2'))
+    paths[0].write_text("{")
+    with pytest.raises(InputError, match="no completed run") as error:
+        frame.load([tmp_path])
+    said = str(error.value)
+    assert f"{paths[0]}: not whole JSON" in said
+    assert f"{paths[1]}: has schema 2; this version reads schema 1" in said
+    assert said.endswith("\n  and 2 more")
+
+
+def test_a_nan_in_a_record_is_named(records_dir: Path) -> None:
+    path = records_dir / "digits" / "hae" / "seed=2-digitshae2.json"
+    path.write_text(path.read_text().replace('"accuracy":0.5', '"accuracy":NaN'))
+    runs = frame.load([records_dir])
+    assert runs.warnings == (f"{path}: holds NaN, which is no number of a result; left out",)
+    assert runs.completed("digits", "hae") == {0, 1, 3}
+
+
+def test_a_link_to_a_record_is_the_same_run_and_one_to_nothing_is_named(records_dir: Path) -> None:
+    (records_dir / "link.json").symlink_to(records_dir / "digits" / "hae" / "seed=2-digitshae2.json")
+    (records_dir / "nothing.json").symlink_to(records_dir / "gone.json")
+    runs = frame.load([records_dir])
+    assert len(runs.frame) == 16
+    assert runs.warnings == (f"{records_dir / 'nothing.json'}: cannot be read (No such file or directory); left out",)
 
 
 def test_a_folder_of_failed_runs_is_an_error_that_says_so(build: SimpleNamespace, tmp_path: Path) -> None:

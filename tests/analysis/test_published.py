@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 from omegaconf import OmegaConf
 
-from analysis import comparisons, published, tables
+from analysis import comparisons, frame, published, tables, tables_paired, tables_runtime
 from analysis.errors import InputError
 from analysis.frame import Runs
-from analysis.paired import mean_sd
 from analysis.settings import Plan
+from analysis.table import Table
 
 ROOT = Path(__file__).resolve().parents[2]
 DATASETS = ("cifar10", "fashion_mnist", "twenty_newsgroups", "marker", "kmnist")
@@ -35,20 +35,41 @@ def plan() -> Plan:
     return Plan.model_validate(OmegaConf.to_container(OmegaConf.load(ROOT / "conf" / "analysis" / "paper.yaml")))
 
 
-def printed(value: float, text: str) -> bool:
-    """Whether `value` rounds to the printed `text`, either way where it lies on the half."""
-    digits = len(text.partition(".")[2])
-    return abs(value - float(text)) <= 0.5 * 10**-digits + 1e-12
+def shown(table: Table) -> dict[tuple[str, str], dict[str, str]]:
+    """(data set, normalizer) -> header -> cell as it is printed."""
+    rows = [row for section in table.sections for row in section.rows]
+    return {
+        (str(v[0]), str(v[1])): dict(zip(table.header, row, strict=True))
+        for v, row in zip(table.values, rows, strict=True)
+    }
+
+
+@pytest.fixture(scope="module")
+def main_results(published_runs: Runs, plan: Plan) -> dict[tuple[str, str], dict[str, str]]:
+    return shown(tables.main_results(published_runs, plan))
 
 
 @pytest.mark.parametrize(("dataset", "normalizer", "cell"), CELLS)
-def test_main_results(published_runs: Runs, dataset: str, normalizer: str, cell: list[str]) -> None:
-    runs = published_runs.cell(dataset, normalizer)
-    mean, sd = mean_sd(runs["accuracy"])
-    assert len(runs) == 10
-    assert printed(mean, cell[0])
-    assert printed(sd, cell[1].strip("()"))
-    assert printed(float(runs["support"].mean()), cell[3])
+def test_main_results(
+    main_results: dict[tuple[str, str], dict[str, str]], dataset: str, normalizer: str, cell: list[str]
+) -> None:
+    row = main_results[dataset, normalizer]
+    assert row["accuracy"] == f"0{cell[0]} ± 0{cell[1].strip('()')}"
+    assert row["support"] == ("1.000" if cell[3] == "1.0" else f"0{cell[3]}")
+    assert row["n"] == "10"
+
+
+def test_kmnist_follow_up(published_runs: Runs, plan: Plan) -> None:
+    [kmnist] = [family for family in comparisons.families(published_runs, plan) if family.name == "kmnist"]
+    table = tables.follow_up(published_runs, plan, "kmnist_followup", kmnist)
+    rows = shown(table)
+    assert len(rows) == 7
+    for dataset, normalizer, cell in CELLS:
+        if dataset == "kmnist":
+            assert rows[dataset, normalizer]["accuracy"] == f"0{cell[0]} ± 0{cell[1].strip('()')}"
+    best = rows["kmnist", "topk_025"]
+    assert (best["Δ accuracy"], best["p"], best["macro-F1"]) == ("+0.0186", "0.0076", "0.764 ± 0.010")
+    assert (rows["kmnist", "softmax"]["Δ accuracy"], rows["kmnist", "softmax"]["p"]) == ("-", "-")
 
 
 @pytest.mark.parametrize(
@@ -64,7 +85,7 @@ def test_main_results(published_runs: Runs, dataset: str, normalizer: str, cell:
 def test_paired_rows(published_runs: Runs, plan: Plan, dataset: str, normalizer: str, expected: dict[str, str]) -> None:
     results = comparisons.families(published_runs, plan)
     assert [(result.name, result.m) for result in results] == [("main", 24), ("kmnist", 6)]
-    table = tables.paired_table(published_runs, plan, "paired", results)
+    table = tables_paired.paired_table(published_runs, plan, "paired", results)
     shown = [row for section in table.sections for row in section.rows]
     keys = [row[1:3] for row in table.values]
     row = shown[keys.index((dataset, normalizer))]
@@ -74,7 +95,7 @@ def test_paired_rows(published_runs: Runs, plan: Plan, dataset: str, normalizer:
 
 def test_hae_against_entmax15(published_runs: Runs, plan: Plan) -> None:
     [pair] = comparisons.pairs(published_runs, plan)
-    table = tables.paired_table(published_runs, plan, pair.name, [pair])
+    table = tables_paired.paired_table(published_runs, plan, pair.name, [pair])
     shown = {row[0]: (row[2], row[5], row[8]) for row in table.sections[0].rows}
     assert table.name == "hae_vs_entmax15"
     assert shown["cifar10"] == ("+0.0015", "+0.0006", "0.4776")
@@ -84,15 +105,32 @@ def test_hae_against_entmax15(published_runs: Runs, plan: Plan) -> None:
 
 
 def test_runtime(published_runs: Runs, plan: Plan) -> None:
-    table = tables.runtime(published_runs, plan)
-    means = {row[:2]: (f"{row[3]:.2f}", f"{row[6]:.3f}") for row in table.values}
-    assert means["cifar10", "softmax"] == ("7.02", "0.139")
-    assert means["cifar10", "hae"] == ("29.26", "0.589")
-    assert means["twenty_newsgroups", "softmax"] == ("9.01", "0.211")
-    assert means["twenty_newsgroups", "hae"] == ("45.13", "2.013")
-    assert means["marker", "softmax"] == ("24.27", "0.383")
-    assert means["marker", "hae"] == ("83.90", "2.241")
+    table = tables_runtime.runtime(published_runs, plan)
+    rows = shown(table)
+    assert len(rows) == 35
+    published_means = {
+        ("cifar10", "softmax"): ("7.02", "0.139"),
+        ("cifar10", "hae"): ("29.26", "0.589"),
+        ("twenty_newsgroups", "softmax"): ("9.01", "0.211"),
+        ("twenty_newsgroups", "hae"): ("45.13", "2.013"),
+        ("marker", "softmax"): ("24.27", "0.383"),
+        ("marker", "hae"): ("83.90", "2.241"),
+    }
+    found = {
+        key: (rows[key]["training s"].split(" ± ")[0], rows[key]["inference s"].split(" ± ")[0])
+        for key in published_means
+    }
+    assert found == published_means
     assert "Measured on: device cuda." in table.notes
+
+
+def test_verdicts_on_the_published_runs(published_runs: Runs, plan: Plan) -> None:
+    main, kmnist = comparisons.families(published_runs, plan)
+    assert main.verdicts == {"better": 15, "worse": 0, "equivalent": 6, "inconclusive": 3}
+    assert kmnist.verdicts == {"better": 6, "worse": 0, "equivalent": 0, "inconclusive": 0}
+    assert main.least_p == 2 / 2**10
+    # 24 tests of 10 seeds are the most that the exact test can decide.
+    assert 25 * main.least_p < 0.05 < 26 * main.least_p
 
 
 ROW = dict.fromkeys(published.COLUMNS, "1") | {
@@ -140,3 +178,27 @@ def test_missing_columns_are_named_with_near_matches(tmp_path: Path) -> None:
     row = {("acuracy" if name == "accuracy" else name): value for name, value in ROW.items() if name != "seed"}
     with pytest.raises(InputError, match="it has no column 'seed', 'accuracy'; did you mean 'acuracy'"):
         published.read(write(tmp_path / "runs.csv", row))
+
+
+def test_a_byte_order_mark_and_the_order_of_rows_change_nothing(tmp_path: Path) -> None:
+    rows = [ROW | {"seed": str(seed), "accuracy": f"0.{seed + 1}"} for seed in range(4)]
+
+    def saved(name: str, order: list[dict[str, str]], encoding: str) -> Path:
+        path = tmp_path / name
+        with path.open("w", newline="", encoding=encoding) as file:
+            writer = csv.DictWriter(file, ROW)
+            writer.writeheader()
+            writer.writerows(order)
+        return path
+
+    plain = frame.load([saved("plain.csv", rows, "utf-8")]).frame.drop(columns="path")
+    marked = frame.load([saved("marked.csv", rows[::-1], "utf-8-sig")]).frame.drop(columns="path")
+    assert marked.equals(plain)
+    assert plain["accuracy"].tolist() == [0.1, 0.2, 0.3, 0.4]
+
+
+def test_another_encoding_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "runs.csv"
+    path.write_text("dataset,method\n", encoding="utf-16")
+    with pytest.raises(InputError, match=r"runs\.csv: not a CSV text"):
+        published.read(path)

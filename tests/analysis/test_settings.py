@@ -9,8 +9,9 @@ from omegaconf import OmegaConf
 from analysis import names
 from analysis.errors import InputError
 from analysis.overrides import explained, quoted
-from analysis.settings import Family, validated
+from analysis.settings import Family, PowerSettings, Settings, validated
 
+FAMILY = {"datasets": ["digits"], "treatments": ["hae"]}
 CONF = Path(__file__).resolve().parents[2] / "conf"
 
 
@@ -23,10 +24,32 @@ def content(**changes: Any) -> dict[str, Any]:
 @pytest.mark.parametrize("choice", ["paper", "demo"])
 def test_every_choice_is_valid(choice: str) -> None:
     plan = OmegaConf.to_container(OmegaConf.load(CONF / "analysis" / f"{choice}.yaml"))
-    settings = validated({"records": "r", "out": "o", "analysis": plan})
+    settings = validated({"records": "r", "out": "o", "analysis": plan}, Settings)
     assert settings.records == [Path("r")]
     assert settings.analysis.control == "softmax"
     assert all(name in names.DISPLAY for name in settings.analysis.order)
+
+
+def test_a_family_has_the_control_of_the_plan_or_its_own() -> None:
+    families = {"usual": FAMILY, "own": FAMILY | {"control": "sparsemax"}}
+    plan = validated(content(families=families), Settings).analysis
+    assert [plan.control_of(family) for family in plan.families.values()] == ["softmax", "sparsemax"]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"target": 1.5}, "target: Input should be less than 1, not 1.5"),
+        ({"effect": -0.01}, "effect: Input should be greater than 0, not -0.01"),
+        ({"out": "x"}, "unknown key out (value 'x')"),
+    ],
+)
+def test_settings_of_the_power_command(change: dict[str, Any], message: str) -> None:
+    given = {"records": "r", "analysis": content()["analysis"]}
+    assert validated(given, PowerSettings).target == 0.8
+    with pytest.raises(InputError) as error:
+        validated(given | change, PowerSettings)
+    assert str(error.value).startswith(message)
 
 
 def test_m_counts_every_planned_test() -> None:
@@ -57,23 +80,37 @@ def test_m_counts_every_planned_test() -> None:
         ({"families": {"demo": {"datasets": ["digits"]}}}, "analysis.families.demo.treatments: a value is required"),
         ({"pairs": [{"treatment": "hae", "control": "entmax"}]}, "pairs.0.control: unknown normalizer 'entmax'; did"),
         ({"pairs": [{"treatment": "hae", "control": "hae"}]}, "pairs.0: 'hae' is compared with itself"),
+        ({"margin": 0}, "analysis.margin: Input should be greater than 0, not 0"),
+        ({"selection": "train"}, "analysis.selection: 'train' is none of test, validation"),
+        ({"selection": "validation", "choices": {}}, "analysis.selection: 'validation' has nothing to choose from"),
+        ({"choices": {"topk": ["topk_025", "topk_25"]}}, "choices.topk: unknown normalizer 'topk_25'; did you mean"),
+        ({"choices": {"topk": ["topk_025"]}}, "analysis.choices.topk: List should have at least 2 items"),
+        ({"choices": {"topk": ["topk_025", "softmax"]}}, "analysis.choices.topk: 'softmax' is the control"),
+        ({"families": {"f": FAMILY | {"control": "sparsmax"}}}, "families.f.control: unknown normalizer 'sparsmax'"),
+        ({"families": {"f": FAMILY | {"control": "hae"}}}, "families.f.treatments: 'hae' is the control"),
+        ({"families": {"f": FAMILY | {"table": "../x"}}}, "analysis.families.f.table: String should match pattern"),
+        ({"families": {"f": FAMILY | {"table": "runtime"}}}, "families.f.table: there is another table 'runtime'"),
+        (
+            {"families": {"f": FAMILY | {"table": "hae_vs_entmax15"}}},
+            "analysis.pairs.0: there is another table 'hae_vs_entmax15'",
+        ),
     ],
 )
 def test_a_wrong_value_is_named(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError) as error:
-        validated(content(**changes))
+        validated(content(**changes), Settings)
     assert message in str(error.value)
 
 
 @pytest.mark.parametrize("change", [{"records": [""]}, {"out": ""}, {"records": []}])
 def test_an_empty_path_is_not_the_current_directory(change: dict[str, Any]) -> None:
     with pytest.raises(InputError, match=r"(records\.0|out): an empty path|records: List should have at least 1 item"):
-        validated(content() | change)
+        validated(content() | change, Settings)
 
 
 def test_all_wrong_values_are_named_at_once() -> None:
     with pytest.raises(InputError) as error:
-        validated(content(confidence=2, missing="no") | {"outt": 1})
+        validated(content(confidence=2, missing="no") | {"outt": 1}, Settings)
     assert len(str(error.value).splitlines()) == 3
 
 

@@ -1,0 +1,53 @@
+"""Accuracy by data set, and support against accuracy."""
+
+from analysis.figures.arrange import Rows, legend, plots, plots_right
+from analysis.figures.panel import SHARE, nice
+from analysis.figures.scene import Scene
+from analysis.figures.sheet import MARGIN, Sheet
+
+
+def by_dataset(scene: Scene) -> Sheet:
+    """A row per normalizer with the mean and its t interval, a panel per data set."""
+    sheet = Sheet()
+    means = [scene.means(name, "accuracy") for name in scene.datasets]
+    shown = scene.ordered({name for found in means for name in found})
+    rows = Rows(scene.labels(shown))
+    scales = [nice([m + s * h for m, h in found.values() for s in (-1, 1)], rows.width) for found in means]
+    for dataset, found, panel in zip(scene.datasets, means, rows.panels(sheet, MARGIN, scales), strict=True):
+        panel.frame(dataset)
+        for name, (mean, half) in found.items():
+            row = shown.index(name)
+            panel.bar(mean - half, mean + half, row, scene.looks[name]["color"])
+            panel.markers([(mean, row)], scene.looks[name])
+    return scene.footer(sheet, f"Test accuracy: {_interval(scene)}.")
+
+
+def against_support(scene: Scene) -> Sheet | None:
+    """A point per normalizer, a panel per data set; None where no record holds a support."""
+    both: dict[str, dict[str, tuple[float, float, float]]] = {}
+    for dataset in scene.datasets:
+        supports, accuracy = scene.means(dataset, "support"), scene.means(dataset, "accuracy")
+        if supports:
+            both[dataset] = {name: (supports[name][0], *accuracy[name]) for name in supports}
+    if not both:
+        return None
+    sheet = Sheet()
+    shown = scene.ordered({name for found in both.values() for name in found})
+    entries = [scene.looks[name] | {"linestyle": "none"} for name in shown]
+    top = legend(sheet, MARGIN, plots_right(len(both)), list(zip(scene.labels(shown), entries, strict=True)))
+    scales = [
+        (SHARE, nice([m + s * h for _, m, h in found.values() for s in (-1, 1)], 1.8, upright=True))
+        for found in both.values()
+    ]
+    for (dataset, found), panel in zip(both.items(), plots(sheet, top, scales, "test accuracy"), strict=True):
+        panel.frame(dataset)
+        for name, (support, mean, half) in found.items():
+            ends = panel.along([support, support], [mean - half, mean + half])
+            sheet.segments([ends], scene.looks[name]["color"], 1.0, level=2.0)
+            panel.markers([(support, mean)], scene.looks[name])
+    text = f"Horizontal: attention support (share of weights > 1e-7), mean over seeds; vertical: {_interval(scene)}."
+    return scene.footer(sheet, text)
+
+
+def _interval(scene: Scene) -> str:
+    return f"mean and {100 * scene.plan.confidence:g} % t interval over seeds"

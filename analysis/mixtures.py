@@ -1,0 +1,89 @@
+"""What may not stand in one frame: two runs of one key, and runs of different settings. Each refusal names files."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pandas as pd
+
+from analysis.errors import InputError
+
+Configs = Mapping[tuple[str, str], Mapping[str, Any]]
+"""(setting, cell) -> the configuration of a run with them."""
+
+ABSENT = "not there"
+
+
+def refuse_doubles(frame: pd.DataFrame, key: list[str]) -> None:
+    """Raise InputError where two rows of `frame` have one `key`, naming both files."""
+    double = frame[frame.duplicated(key, keep=False)]
+    if double.empty:
+        return
+    first = double[key].iloc[0]
+    same = (double[key] == first).all(axis="columns")
+    more = len(double[key].drop_duplicates()) - 1
+    dataset, normalizer, seed = first
+    raise InputError(
+        f"records: more than one completed run of {dataset}, {normalizer}, seed {seed}:\n"
+        + "\n".join(f"  {file}" for file in double.loc[same, "path"])
+        + (f"\n  and {more} more keys with more than one run" if more else "")
+        + "\nKeep one of them, or give folders that do not overlap."
+    )
+
+
+def refuse(frame: pd.DataFrame, configs: Configs) -> None:
+    """Raise InputError where runs that are compared or averaged differ in their settings, saying in which.
+
+    `configs` gives the configuration that belongs to each setting and cell of `frame`.
+    """
+    _refuse(frame, ["dataset"], "setting", "one data set was run with different settings", configs)
+    _refuse(frame, ["dataset", "normalizer"], "cell", "one normalizer was run in different configurations", configs)
+
+
+def _refuse(frame: pd.DataFrame, by: list[str], column: str, what: str, configs: Configs) -> None:
+    for _, group in frame.groupby(by, sort=True):
+        if group[column].nunique() < 2:
+            continue
+        kinds = group.drop_duplicates(column)
+        counts = group[column].value_counts()
+        lines = [
+            f"  {row[column]} ({_runs(counts[row[column]])}), such as {row['path']}" for _, row in kinds.iterrows()
+        ]
+        # A setting covers all normalizers and seeds, a cell all seeds: these may differ.
+        free = ("seed", "normalizer") if column == "setting" else ("seed",)
+        compared = [
+            {
+                key: value
+                for key, value in flat(configs[row["setting"], row["cell"]])
+                if key.partition(".")[0] not in free
+            }
+            for _, row in kinds.iterrows()
+        ]
+        raise InputError(
+            f"records: {what}: {' '.join(kinds[by].iloc[0])} has {len(kinds)} values of `{column}`, "
+            + "which are never pooled:\n"
+            + "\n".join([*lines, *_differences(compared)])
+            + "\nAnalyse them apart, each from a folder of its own."
+        )
+
+
+def flat(config: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """(`train.epochs`, value) for every value of nested `config`."""
+    for key, value in config.items():
+        if isinstance(value, Mapping):
+            yield from flat(value, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}", value
+
+
+def _differences(configs: list[dict[str, Any]]) -> Iterator[str]:
+    """One line for each key that the configurations disagree on, with its values in their order."""
+    keys = dict.fromkeys(key for config in configs for key in config)
+    found = {key: [str(config.get(key, ABSENT)) for config in configs] for key in keys}
+    different = {key: values for key, values in found.items() if len(set(values)) > 1}
+    yield from (f"  they differ in {key}: {', '.join(values)}" for key, values in different.items())
+    if not different:
+        yield "  their `config` is the same, so they differ in the data or in the version of the protocol"
+
+
+def _runs(count: int) -> str:
+    return f"{count} run{'s' if count > 1 else ''}"

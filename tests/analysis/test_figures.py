@@ -1,0 +1,404 @@
+"""Figures: each where its data is, the same bytes every time, no text on another, one look per normalizer."""
+
+import itertools
+import os
+import re
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from matplotlib import rc_context
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.collections import LineCollection
+from matplotlib.colors import to_hex
+from matplotlib.lines import Line2D
+from matplotlib.patches import Polygon
+from matplotlib.text import Text
+
+from analysis import comparisons, figures, frame
+from analysis.comparisons import FamilyResult
+from analysis.errors import InputError
+from analysis.figures import histories, render, training
+from analysis.figures.look import looks
+from analysis.figures.panel import Panel, Scale, nice
+from analysis.figures.sheet import SMALL, STYLE, Sheet, fitted, text_width, wrapped
+from analysis.frame import Runs
+from analysis.matched import Comparison
+from analysis.plan import Plan
+
+FROM_METRICS = {"accuracy_by_dataset", "support_accuracy", "time_by_normalizer"}
+FROM_FILES = {"support_by_head", "training_curves", "alpha_training"}
+NOTE = "test = official batch 5"
+HOSTILE = '<b> & "$x_1$'
+TWELVE = ["softmax", "sparsemax", "entmax15", "hae", "hae_bisection", *(f"normalizer_{i}" for i in range(7))]
+EIGHT = ["digits", "cifar10_heldout", "a_data_set_whose_name_no_panel_has_room_for", *(f"data_{i}" for i in range(5))]
+NAMES = {"normalizer_6": "a normalizer whose name is as long as nobody would wish for", "normalizer_5": HOSTILE}
+
+Save = Callable[..., Runs]
+
+
+def history(normalizer: str, seed: int, epochs: int, blocks: int, heads: int) -> dict[str, Any]:
+    """The fields of a record that hold curves and attention."""
+    random = np.random.default_rng([len(normalizer), seed])
+    curves = {"epoch": list(range(1, epochs + 1)), "train_loss": (2 - random.random(epochs)).tolist()}
+    curves["validation_accuracy"] = random.random(epochs).tolist()
+    if normalizer.startswith("hae"):
+        curves["alpha"] = (1.5 + 0.01 * random.random((epochs, blocks, heads))).tolist()
+    return {"curves": curves, "attention": {"support": random.random((blocks, heads)).tolist()}}
+
+
+@pytest.fixture(scope="module")
+def save(build: SimpleNamespace, tmp_path_factory: pytest.TempPathFactory) -> Save:
+    """Records of data sets x normalizers x seeds, on the disk and read again."""
+
+    def saved(datasets: list[str], normalizers: list[str], seeds: int, epochs: int = 6, shape: Any = (2, 4)) -> Runs:
+        folder = tmp_path_factory.mktemp("records")
+        for (d, dataset), (n, name), seed in itertools.product(
+            enumerate(datasets), enumerate(normalizers), range(seeds)
+        ):
+            accuracy = 0.3 + 0.05 * d + 0.01 * n + 0.003 * ((7 * seed + 3 * n) % 5)
+            metrics = {"accuracy": accuracy, "macro_f1": accuracy, "support": 1 / (n + 1)}
+            metrics |= {"train_seconds": 2.0 + 3 * n + seed, "inference_seconds": 0.1 + 0.02 * n + 0.01 * seed}
+            notes = [NOTE] if dataset == "cifar10_heldout" else []
+            changes = history(name, seed, epochs, *shape) | {"notes": notes, "metrics": metrics}
+            build.save(folder, build.make(dataset, name, seed, accuracy, **changes))
+        return frame.load([folder])
+
+    return saved
+
+
+def plan_of(normalizers: list[str], datasets: list[str]) -> Plan:
+    """One family on the first data sets, the others unplanned, and a direct comparison."""
+    families = {"main": {"datasets": datasets[:4], "treatments": normalizers[1:]}} if normalizers[1:] else {}
+    pairs = [{"treatment": "hae", "control": "entmax15"}] if {"hae", "entmax15"} <= set(normalizers) else []
+    return Plan.model_validate(
+        {"control": "softmax", "order": normalizers, "families": families, "pairs": pairs, "names": NAMES}
+    )
+
+
+def results_of(runs: Runs, plan: Plan) -> list[FamilyResult]:
+    return [
+        *comparisons.families(runs, plan),
+        *comparisons.unplanned(runs, plan),
+        *comparisons.pairs(runs, plan),
+    ]
+
+
+@pytest.fixture(scope="module")
+def usual(save: Save) -> tuple[Runs, Plan, list[FamilyResult]]:
+    """Two data sets, four normalizers, three seeds, with everything that a figure can show."""
+    datasets, normalizers = ["digits", "cifar10_heldout"], ["softmax", "sparsemax", "entmax15", "hae"]
+    runs, plan = save(datasets, normalizers, 3), plan_of(normalizers, datasets)
+    return runs, plan, results_of(runs, plan)
+
+
+@pytest.fixture(scope="module")
+def drawn(usual: tuple[Runs, Plan, list[FamilyResult]]) -> dict[str, bytes]:
+    return figures.draw(*usual)
+
+
+def stems(files: dict[str, bytes]) -> set[str]:
+    return {Path(name).stem for name in files}
+
+
+def without(runs: Runs, **columns: Any) -> Runs:
+    return Runs(runs.frame.assign(**columns), runs.failed, runs.warnings)
+
+
+def test_every_figure_in_both_formats_and_with_a_caption(drawn: dict[str, bytes]) -> None:
+    assert list(drawn) == [f"{stem}.{kind}" for stem in figures.FIGURES for kind in ("svg", "png")]
+    assert set(figures.CAPTIONS) == set(figures.FIGURES) == FROM_METRICS | FROM_FILES | {"paired_differences"}
+    assert all(content.startswith(b"\x89PNG") for name, content in drawn.items() if name.endswith(".png"))
+    assert all(
+        b"</svg>" in content and b"<dc:date>" not in content for n, content in drawn.items() if n.endswith("svg")
+    )
+
+
+@pytest.mark.parametrize(
+    ("columns", "lost"),
+    [
+        ({"path": "published.csv:3"}, FROM_FILES),
+        ({"path": "moved/seed=0.json"}, FROM_FILES),
+        ({"support": np.nan}, {"support_accuracy"}),
+        ({"train_seconds": np.nan, "inference_seconds": np.nan}, {"time_by_normalizer"}),
+    ],
+)
+def test_a_figure_without_data_is_left_out(
+    usual: tuple[Runs, Plan, list[FamilyResult]], columns: dict[str, Any], lost: set[str]
+) -> None:
+    runs, plan, results = usual
+    assert set(figures.FIGURES) - set(figures.sheets(without(runs, **columns), plan, results)) == lost
+
+
+def test_paired_differences_need_a_difference(usual: tuple[Runs, Plan, list[FamilyResult]]) -> None:
+    runs, plan, _ = usual
+    refused = FamilyResult("main", 1, (Comparison("main", "digits", "hae", "softmax", 0, status="refused: no run"),))
+    assert "paired_differences" not in figures.sheets(runs, plan)
+    assert "paired_differences" not in figures.sheets(runs, plan, [refused])
+
+
+def test_alpha_is_left_out_where_nothing_learns_it(save: Save) -> None:
+    runs = save(["digits"], ["softmax", "sparsemax"], 2)
+    assert "alpha_training" not in figures.sheets(runs, plan_of(["softmax", "sparsemax"], ["digits"]))
+
+
+def test_same_bytes_twice_and_by_one_process(
+    usual: tuple[Runs, Plan, list[FamilyResult]], drawn: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs, plan, results = usual
+    backwards = Runs(runs.frame.iloc[::-1], runs.failed, runs.warnings)
+    assert figures.draw(backwards, plan, results) == drawn
+    monkeypatch.setattr(render, "_cores", lambda: 1)
+    assert figures.draw(runs, plan, results) == drawn
+
+
+def test_what_a_dying_process_leaves_is_made_all_the_same(
+    usual: tuple[Runs, Plan, list[FamilyResult]], drawn: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(render, "_cores", lambda: 2)
+    monkeypatch.setattr(render, "_send", lambda *_: os._exit(1))
+    assert figures.draw(*usual) == drawn
+
+
+CASES: dict[str, tuple[list[str], list[str], int, int, tuple[int, int]]] = {
+    "usual": (["digits", "cifar10_heldout"], TWELVE[:4], 3, 6, (2, 4)),
+    "one of everything": (["digits"], TWELVE[:1], 1, 1, (1, 1)),
+    "one seed, one epoch": (["digits"], TWELVE[:4], 1, 1, (2, 4)),
+    "many and long": (EIGHT, TWELVE, 2, 30, (2, 6)),
+    "deep": (["digits"], TWELVE[:4], 2, 9, (6, 8)),
+}
+
+
+@pytest.fixture(scope="module", params=CASES)
+def sheets(request: pytest.FixtureRequest, save: Save) -> dict[str, Sheet]:
+    """The figures of each of CASES."""
+    datasets, normalizers, seeds, epochs, shape = CASES[request.param]
+    runs, plan = save(datasets, normalizers, seeds, epochs, shape), plan_of(normalizers, datasets)
+    made = figures.sheets(runs, plan, results_of(runs, plan))
+    assert set(made) >= FROM_METRICS | {"support_by_head", "training_curves"}
+    return made
+
+
+def boxes(sheet: Sheet) -> tuple[list[str], np.ndarray]:
+    """The texts of a sheet and their (left, bottom, right, top) in inches, as the PNG renderer draws them."""
+    with rc_context(STYLE):
+        figure = sheet.finish()
+        figure.set_dpi(100)
+        renderer = FigureCanvasAgg(figure).get_renderer()
+        texts = figure.findobj(Text)
+        extents = [text.get_window_extent(renderer).extents / 100 for text in texts]
+    return [text.get_text() for text in texts], np.array(extents)
+
+
+def test_no_text_lies_on_another_or_leaves_the_sheet(sheets: dict[str, Sheet]) -> None:
+    for stem, sheet in sheets.items():
+        texts, extents = boxes(sheet)
+        left, bottom, right, top = (extents[:, i] for i in range(4))
+        across = np.minimum.outer(right, right) - np.maximum.outer(left, left)
+        along = np.minimum.outer(top, top) - np.maximum.outer(bottom, bottom)
+        # A line of text is higher than its letters: up to a hundredth of an inch nothing is seen to touch.
+        first, second = np.nonzero(np.triu((across > 0.01) & (along > 0.03), 1))
+        assert [(stem, texts[i], texts[j]) for i, j in zip(first, second, strict=True)] == []
+        width, height = sheet.figure.get_size_inches()
+        assert left.min() > 0.05, stem
+        assert bottom.min() > 0.05, stem
+        assert right.max() < width - 0.05, stem
+        assert top.max() < height - 0.02, stem
+
+
+def marks(sheet: Sheet) -> set[tuple[str, str]]:
+    """(colour, marker) of everything that is drawn with a marker."""
+    lines = sheet.figure.findobj(Line2D)
+    return {(to_hex(line.get_color()), str(line.get_marker())) for line in lines if line.get_marker() != "None"}
+
+
+def test_a_normalizer_looks_the_same_in_every_figure(usual: tuple[Runs, Plan, list[FamilyResult]]) -> None:
+    runs, plan, results = usual
+    expected = {name: (to_hex(look["color"]), look["marker"]) for name, look in looks(plan.order).items()}
+    made = figures.sheets(runs, plan, results)
+    for stem in set(made) - {"alpha_training", "paired_differences"}:
+        assert marks(made[stem]) == set(expected.values()), stem
+    assert marks(made["paired_differences"]) == set(expected.values()) - {expected["softmax"]}
+    assert {colour for colour, _ in marks(made["alpha_training"])} == {expected["hae"][0]}
+
+
+def test_looks_are_told_apart_without_colour() -> None:
+    found = list(looks([f"n{i}" for i in range(60)]).values())
+    assert len({look["marker"] for look in found[:12]}) == 12
+    assert len({(look["marker"], look["color"]) for look in found}) == 60
+    neighbours = itertools.pairwise(look["linestyle"] for look in found)
+    assert all(one != other for one, other in neighbours)
+
+
+def test_notes_and_names_are_shown_as_they_are(save: Save) -> None:
+    normalizers = ["softmax", "hae", "normalizer_5"]
+    runs, plan = save(["cifar10_heldout"], normalizers, 2), plan_of(normalizers, ["cifar10_heldout"])
+    files = figures.draw(runs, plan, results_of(runs, plan))
+    pages = {name: content.decode() for name, content in files.items() if name.endswith(".svg")}
+    assert len(pages) == 7
+    for name, page in pages.items():
+        assert f"cifar10_heldout: {NOTE}" in re.sub(r"\s+", " ", page), name
+        if name != "alpha_training.svg":
+            assert '&lt;b&gt; &amp; "$x_1$' in page, name
+
+
+def test_forest_shows_margin_interval_and_verdict(usual: tuple[Runs, Plan, list[FamilyResult]]) -> None:
+    runs, plan, _ = usual
+    rows = (
+        Comparison("main", "digits", "sparsemax", "softmax", 3, 0.04, 0.03, 0.05, verdict="better"),
+        Comparison("main", "digits", "entmax15", "softmax", 3, 0.0, -0.02, 0.02, verdict="inconclusive"),
+        Comparison("main", "digits", "hae", "softmax", 3, 0.02, status="degenerate"),
+    )
+    sheet = figures.sheets(runs, plan, [FamilyResult("main", 3, rows)])["paired_differences"]
+    figure = sheet.finish()
+    words = [text.get_text() for text in figure.findobj(Text)]
+    assert {"better", "inconclusive", "degenerate", "main: difference to softmax (m = 3)"} <= set(words)
+    filled, hollow, degenerate = figure.findobj(Line2D)
+    faces = [to_hex(line.get_markerfacecolor()) for line in (filled, hollow, degenerate)]
+    assert faces == [to_hex(looks(plan.order)["sparsemax"]["color"]), "#ffffff", "#ffffff"]
+    x = [float(line.get_xdata()[0]) for line in (filled, hollow, degenerate)]
+    assert (x[0] - x[1]) / (x[2] - x[1]) == pytest.approx(2)
+    band = figure.findobj(Polygon)[0].get_xy()[:, 0]
+    inch = (x[0] - x[1]) / 0.04
+    assert (band.max() - band.min()) / inch == pytest.approx(2 * plan.margin)
+    bars = [
+        path.vertices[:, 0]
+        for lines in figure.findobj(LineCollection)
+        for path in lines.get_paths()
+        if lines.get_zorder() == 2
+    ]
+    assert [(bar[-1] - bar[0]) / inch for bar in bars] == pytest.approx([0.02, 0.04])
+
+
+def test_a_direct_comparison_has_a_row_per_data_set(usual: tuple[Runs, Plan, list[FamilyResult]]) -> None:
+    runs, plan, _ = usual
+    sheet = figures.sheets(runs, plan, comparisons.pairs(runs, plan))["paired_differences"]
+    words = [text.get_text() for text in sheet.finish().findobj(Text)]
+    assert "hae_vs_entmax15: difference to entmax-1.5 (m = 2)" in words
+    assert [word for word in words if word in ("digits", "cifar10_heldout", "HAE")] == [
+        "digits",
+        "cifar10_heldout",
+        "HAE",
+    ]
+
+
+def test_ratio_of_times_is_that_of_the_means(usual: tuple[Runs, Plan, list[FamilyResult]]) -> None:
+    runs, plan, _ = usual
+    words = [text.get_text() for text in figures.sheets(runs, plan)["time_by_normalizer"].finish().findobj(Text)]
+    assert words.count("×1.00") == 4
+    assert words.count("×2.00") == 2  # sparsemax trains for 5, 6 and 7 seconds, softmax for 2, 3 and 4: 6 / 3
+
+
+def test_published_runs_have_no_curves(published_runs: Runs) -> None:
+    plan = plan_of(["softmax", "sparsemax", "entmax15", "hae", "topk_0125", "topk_025", "topk_050"], ["cifar10"])
+    made = figures.sheets(published_runs, plan, results_of(published_runs, plan))
+    assert set(made) == FROM_METRICS | {"paired_differences"}
+
+
+def test_histories_are_arrays_by_seed_read_once(
+    usual: tuple[Runs, Plan, list[FamilyResult]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs, plan, results = usual
+    places: list[Path] = []
+    read = histories.read
+    monkeypatch.setattr(histories, "read", lambda path: places.append(path) or read(path))
+    figures.sheets(runs, plan, results)
+    assert len(places) == len(set(places)) == len(runs.frame)
+    found = histories.load(runs)
+    assert found.note == ""
+    alpha, loss = (found.curves["digits", "hae"][name] for name in ("alpha", "train_loss"))
+    assert alpha.shape == (3, 6, 2, 4)
+    assert found.attention["digits", "softmax"]["support"].shape == (3, 2, 4)
+    assert loss.tolist() == [history("hae", seed, 6, 2, 4)["curves"]["train_loss"] for seed in range(3)]
+
+
+def test_of_very_many_runs_the_first_seeds_are_read_and_the_figure_says_so(
+    usual: tuple[Runs, Plan, list[FamilyResult]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs, plan, _ = usual
+    monkeypatch.setattr(histories, "MANY", 5)
+    monkeypatch.setattr(histories, "FEW", 2)
+    found = histories.load(runs)
+    assert found.curves["digits", "hae"]["alpha"].shape[0] == 2
+    made = figures.sheets(runs, plan)
+    for stem, sheet in made.items():
+        said = [text.get_text() for text in sheet.finish().findobj(Text)]
+        assert ("The first 2 seeds of each normalizer and data set." in said) == (stem in FROM_FILES), stem
+
+
+@pytest.mark.parametrize(
+    ("losses", "what"),
+    [
+        ([1.0, 0.5, 0.2], r"train_loss has shape \(3,\).*\(2,\)"),
+        (["low", "lower"], "train_loss is not an array of num"),
+        ([1.0, None], "train_loss holds a value"),
+    ],
+)
+def test_curves_that_do_not_fit_are_refused_by_name(
+    build: SimpleNamespace, tmp_path: Path, losses: list[Any], what: str
+) -> None:
+    build.save(tmp_path, build.make("digits", "softmax", 0, 0.5, curves={"train_loss": [1.0, 0.5]}))
+    build.save(tmp_path, build.make("digits", "softmax", 1, 0.5, curves={"train_loss": losses}))
+    with pytest.raises(InputError, match=f"seed=1-.*{what}"):
+        histories.load(frame.load([tmp_path]))
+
+
+@pytest.mark.parametrize(
+    "values", [[0.0, 1.0], [0.3827, 0.4085], [-0.013, 0.052], [5.0], [0.0], [1e-4, 3e-4], [3.0, 45_000.0]]
+)
+@pytest.mark.parametrize("room", [1.5, 2.3])
+def test_scales_hold_the_values_and_ticks_with_room_for_their_numbers(values: list[float], room: float) -> None:
+    scale = nice(values, room)
+    assert scale.low < min(values) <= max(values) < scale.high
+    assert len(scale.ticks) >= 1
+    assert all(scale.low <= tick <= scale.high for tick in scale.ticks)
+    assert [float(label.replace("−", "-")) for label in scale.labels()] == pytest.approx(scale.ticks, abs=1e-9)
+    inches = room / (scale.high - scale.low)
+    halves = [text_width(label, SMALL) / 2 for label in scale.labels()]
+    for (a, left), (b, right) in itertools.pairwise(zip(scale.ticks, halves, strict=True)):
+        assert (b - a) * inches > left + right
+
+
+def test_a_panel_puts_values_in_their_place() -> None:
+    panel = Panel(Sheet(), 1.0, 2.0, 4.0, 3.0, Scale(0, 10), Scale(-1, 1))
+    assert panel.at(0, 1) == (1.0, 2.0)
+    assert panel.at(10, -1) == (5.0, 5.0)
+    assert panel.at(2.5, 0) == (2.0, 3.5)
+
+
+def test_widths_are_those_of_the_drawn_text() -> None:
+    sheet = Sheet()
+    for row, text in enumerate(("twenty_newsgroups", "top-k 0.125", "HAE (through bisection)")):
+        sheet.text(1.0, 0.5 * row, text)
+    texts, extents = boxes(sheet)
+    assert [text_width(text) for text in texts] == pytest.approx(list(extents[:, 2] - extents[:, 0]), abs=0.04)
+
+
+def test_long_texts_are_shortened_and_wrapped() -> None:
+    name = "a normalizer whose name is as long as nobody would wish for"
+    short = fitted(name, 2.0)
+    begin, end = short.split("…")
+    assert text_width(short) <= 2.0
+    assert name.startswith(begin)
+    assert name.endswith(end)
+    assert fitted("HAE", 2.0) == "HAE"
+    lines = wrapped(name, 1.5, SMALL)
+    assert " ".join(lines) == name
+    assert all(text_width(line, SMALL) <= 1.5 for line in lines)
+
+
+def test_labels_at_line_ends_keep_apart_and_near() -> None:
+    wanted = [0.0, 0.01, 0.02, 1.0, 1.9, 1.99, 2.0]
+    places = training._apart(wanted, 0.1, 0.0, 2.0)
+    assert np.diff(places).min() > 0.1 - 1e-9
+    assert places == pytest.approx([0.0, 0.1, 0.2, 1.0, 1.8, 1.9, 2.0])
+
+
+def test_many_heads_are_one_line_per_block(save: Save) -> None:
+    runs, plan = save(["digits"], ["softmax", "hae"], 2, 3, (3, 8)), plan_of(["softmax", "hae"], ["digits"])
+    figure = figures.sheets(runs, plan)["alpha_training"].finish()
+    assert len(figure.findobj(Line2D)) == 3
+    assert not [text for text in figure.findobj(Text) if re.fullmatch(r"\d\.\d", text.get_text())]
