@@ -80,7 +80,7 @@ def table(runs: Runs, plan: Plan) -> Table | None:
         notes=(
             "Difference: ours - published, mean accuracy. CI and p: Welch's t from mean, standard deviation and n of"
             f" both sides; Holm within {many}. TOST p: that the means lie at least the margin apart.",
-            f"different: Holm p <= {level}. equivalent: not different, and TOST p <= {level}. inconclusive: neither, so"
+            f"different: Holm p ≤ {level}. equivalent: not different, and TOST p ≤ {level}. inconclusive: neither, so"
             " these runs do not decide.",
             "The published mean and standard deviation are rounded to three decimals. Welch's test takes the sides as"
             " independent; where they share the rows of each seed, its intervals are wider than need be.",

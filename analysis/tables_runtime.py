@@ -28,12 +28,11 @@ def runtime(runs: Runs, plan: Plan) -> Table:
         reason = refusal(runs, plan, dataset, normalizer, plan.control)
         if reason and runs.completed(dataset, plan.control):
             refused.append(f"No ratio of {dataset} {names.display(normalizer, plan.names)}: {reason}.")
-        a, b = matched(runs, dataset, normalizer, plan.control, list(KINDS))
         shown: list[str] = []
         numbers: list[float] = []
         for kind in KINDS:
             seconds = mean_sd(cell[kind])
-            ratio = NO_RATIO if reason else paired_ratio(a[kind], b[kind], plan.confidence)
+            ratio = time_ratio(runs, plan, dataset, normalizer, kind)
             shown += [spread(*seconds, DIGITS[kind]), _ratio(ratio, normalizer == plan.control)]
             numbers += [*seconds, *ratio]
         rows.append((dataset, names.display(normalizer, plan.names), *shown, str(len(cell))))
@@ -56,6 +55,14 @@ def runtime(runs: Runs, plan: Plan) -> Table:
             *provenance.notices(runs.frame),
         ),
     )
+
+
+def time_ratio(runs: Runs, plan: Plan, dataset: str, normalizer: str, kind: str) -> Ratio:
+    """Seconds of `kind` over those of the plan's control, see `paired_ratio`; NaN where a comparison is refused."""
+    if refusal(runs, plan, dataset, normalizer, plan.control):
+        return NO_RATIO
+    a, b = matched(runs, dataset, normalizer, plan.control, [kind])
+    return paired_ratio(a[kind], b[kind], plan.confidence)
 
 
 def paired_ratio(seconds: pd.Series, control: pd.Series, confidence: float) -> Ratio:

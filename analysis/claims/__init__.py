@@ -23,10 +23,10 @@ from analysis.plan import Plan
 from analysis.table import Section, Table
 
 RULES = (
-    f"C1-C4: Δ > 0 and Holm's p <= {LEVEL} within the family that the plan declares; C4 for all six.",
+    f"C1-C4: Δ > 0 and Holm's p ≤ {LEVEL} within the family that the plan declares; C4 for all six.",
     "C5: the two gains over softmax are larger than the four others. C4 and C5 speak of unmasked text; this table does"
     " not see masking, `mask_padding` in the `config` of a record tells.",
-    f"C6: no data set with Δ > 0 and raw p <= {LEVEL}. It rests on the absence of significance, which is not equality:"
+    f"C6: no data set with Δ > 0 and raw p ≤ {LEVEL}. It rests on the absence of significance, which is not equality:"
     " the intervals of the direct comparison say how large a gain remains possible.",
     f"C7: |mean learned α - {ALPHA}| < {ALPHA_BAND} on every data set; of the published means only that of cifar10 was"
     f" printed. C8: |mean accuracy - {CHANCE}| < {CHANCE_BAND} for all seven."

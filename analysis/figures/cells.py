@@ -5,7 +5,7 @@ from analysis.figures.look import hollow
 from analysis.figures.panel import SHARE, nice
 from analysis.figures.scene import Scene
 from analysis.figures.sheet import MARGIN, Sheet
-from analysis.paired import mean_sd
+from analysis.tables_runtime import time_ratio
 
 CLOCKS = {"train_seconds": "training s", "inference_seconds": "inference s"}
 
@@ -55,15 +55,15 @@ def times(scene: Scene) -> Sheet | None:
     made = rows.panels(sheet, MARGIN, scales)
     for (dataset, clock, found), span, panel in zip(panels, ranges, made, strict=True):
         panel.frame(dataset, CLOCKS[clock], rows.gutter + 0.2)
-        control = mean_sd(scene.runs.cell(dataset, scene.plan.control)[clock].dropna())[0]
         for name, (mean, _) in found.items():
             row = shown.index(name)
             panel.bar(*span[name], row, scene.looks[name]["color"])
             panel.markers([(mean, row)], scene.looks[name])
-            if control > 0:
-                rows.word(panel, row, f"×{mean / control:.2f}")
+            ratio = time_ratio(scene.runs, scene.plan, dataset, name, clock)[0]
+            if ratio > 0:
+                rows.word(panel, row, f"×{ratio:.2f}")
     text = (
         "Mean seconds over seeds, line: least to most. Training is the training loop, inference one pass over the test "
-        f"rows; at the right the ratio to {scene.labels([scene.plan.control])[0]}."
+        f"rows; at the right the paired ratio to {scene.labels([scene.plan.control])[0]} (see the table of runtimes)."
     )
     return scene.footer(sheet, text)
