@@ -15,8 +15,9 @@ from analysis.errors import InputError, near
 from bench.records import Record, RecordError, files, read
 
 METRICS = (
-    *("accuracy", "macro_f1", "test_loss", "validation_accuracy", "support", "train_seconds", "inference_seconds"),
-    *("wall_seconds", "peak_memory_mb", "parameters", "alpha_mean"),
+    *("accuracy", "macro_f1", "test_loss", "validation_accuracy", "support"),
+    *("train_seconds", "train_cpu_seconds", "inference_seconds", "wall_seconds"),
+    *("peak_memory_mb", "parameters", "alpha_mean"),
 )
 PROVENANCE = (
     *("code_version", "code_dirty", "torch", "python", "numpy", "cpu", "threads", "kernel", "device", "data_hash"),

@@ -24,11 +24,12 @@ class Schedule:
 
 @dataclass
 class Curves:
-    """One entry per epoch."""
+    """One entry per epoch. `cpu_seconds`, of all threads, hardly depend on what else the machine does."""
 
     train_loss: list[float] = field(default_factory=list)
     gradient_norm: list[float] = field(default_factory=list)
     seconds: list[float] = field(default_factory=list)
+    cpu_seconds: list[float] = field(default_factory=list)
     extra: dict[str, list[Any]] = field(default_factory=dict)
 
 
@@ -56,7 +57,7 @@ def train(
     curves = Curves()
     for epoch in range(1, schedule.epochs + 1):
         model.train()
-        start = time.perf_counter()
+        start, cpu_start = time.perf_counter(), time.process_time()
         loss_sum = torch.zeros((), device=x.device)
         norm_sum = torch.zeros((), device=x.device)
         steps = 0
@@ -70,6 +71,7 @@ def train(
             steps += 1
         mean_loss = loss_sum.item() / len(x)
         curves.seconds.append(time.perf_counter() - start)
+        curves.cpu_seconds.append(time.process_time() - cpu_start)
         mean_norm = norm_sum.item() / steps
         if not math.isfinite(mean_loss + mean_norm):
             raise NonFiniteLossError(

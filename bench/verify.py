@@ -15,7 +15,10 @@ from bench.run import perform
 from bench.schema import ConfigError, RunConfig, validate
 from datasets import DataError
 
-MEASURED_TIME = {"train_seconds", "inference_seconds", "wall_seconds", "peak_memory_mb", "seconds"}
+MEASURED_TIME = {
+    *("train_seconds", "train_cpu_seconds", "inference_seconds", "wall_seconds"),
+    *("peak_memory_mb", "seconds", "cpu_seconds"),
+}
 """What no repetition gives again."""
 COMPARED = ("status", "notes", "metrics", "attention", "curves", "predictions")
 ORIGIN = ("code_version", "torch", "numpy", "cpu", "kernel", "device")

@@ -20,6 +20,7 @@ from bench.launcher import plain
 from bench.records import Record
 from bench.run import perform
 from bench.schema import RunConfig, validate
+from bench.verify import MEASURED_TIME
 
 ROOT = Path(__file__).resolve().parents[2]
 CONF = ROOT / "conf"
@@ -66,9 +67,8 @@ def run(typed: RunConfig) -> Record:
 def results(record: Record) -> dict[str, Any]:
     """What must be the same, bit for bit, whenever and wherever the run is made: all but clocks and memory."""
     content = record.model_dump(include={"metrics", "attention", "curves", "predictions", "fingerprint", "status"})
-    measured = ("train_seconds", "inference_seconds", "wall_seconds", "peak_memory_mb")
-    content["metrics"] = {name: value for name, value in record.metrics.items() if name not in measured}
-    content["curves"] = {name: value for name, value in record.curves.items() if name != "seconds"}
+    for part in ("metrics", "curves"):
+        content[part] = {name: value for name, value in content[part].items() if name not in MEASURED_TIME}
     return content
 
 

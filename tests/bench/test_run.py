@@ -42,6 +42,7 @@ def test_every_metric_of_the_protocol_is_there(hae: Record) -> None:
         "test_loss",
         "support",
         "train_seconds",
+        "train_cpu_seconds",
         "inference_seconds",
         "wall_seconds",
         "peak_memory_mb",
@@ -68,7 +69,16 @@ def test_predictions_decode_to_the_accuracy(hae: Record, tiny: tuple[str, ...]) 
 
 def test_every_curve_has_an_entry_per_epoch(hae: Record) -> None:
     assert hae.curves["epoch"] == [1, 2, 3]
-    names = {"epoch", "train_loss", "gradient_norm", "seconds", "alpha", "validation_loss", "validation_accuracy"}
+    names = {
+        "epoch",
+        "train_loss",
+        "gradient_norm",
+        "seconds",
+        "cpu_seconds",
+        "alpha",
+        "validation_loss",
+        "validation_accuracy",
+    }
     assert {name: len(curve) for name, curve in hae.curves.items()} == dict.fromkeys(names, 3)
     assert hae.curves["validation_accuracy"][-1] == hae.metrics["validation_accuracy"]
     assert hae.curves["train_loss"][2] < hae.curves["train_loss"][0]
