@@ -1,5 +1,6 @@
 """What README says is run or at least understood by the program it speaks of."""
 
+import csv
 import re
 import shlex
 import textwrap
@@ -9,6 +10,7 @@ import pytest
 import torch
 from hydra import compose, initialize_config_dir
 
+from analysis.plan import Plan
 from bench import overrides
 from bench.__main__ import COMMANDS, CONF
 from bench.launcher import plain
@@ -80,6 +82,19 @@ def test_choices_named_in_the_table_exist(group):
 
 def test_option_examples_are_keys():
     named = set(re.findall(r"`((?:train|dataset|normalizer|data|analysis)\.[a-z_]+)=", README))
-    known = set(overrides.known_keys(CONF)) | {"analysis.missing"}
+    known = set(overrides.known_keys(CONF)) | {f"analysis.{name}" for name in Plan.model_fields}
     assert named
     assert named <= known
+
+
+@pytest.mark.parametrize(
+    ("label", "name"),
+    [("sparsemax", "sparsemax"), ("entmax-1.5", "entmax15"), ("HAE, with ∂α", "hae"), ("top-k 0.25", "topk")],
+)
+def test_costs_are_those_of_the_committed_table(label, name):
+    with (ROOT / "results" / "speed" / "normalizers.csv").open(encoding="utf-8", newline="") as file:
+        rows = {row["n"]: row for row in csv.DictReader(file) if row["normalizer"] == name}
+    measured = [f"{float(rows[n]['both_to_softmax']):.2f}x" for n in ("17", "97", "512", "2048")]
+    package = rows["97"]["entmax_package_to_ours"]
+    measured.append(f"{float(package):.0f}x as long" if package else "-")
+    assert f"| {label} | {' | '.join(measured)} |" in README
