@@ -51,9 +51,7 @@ def train(
     `order` draws the batches. `after_epoch(epoch)` runs outside the clock; what it returns joins the curves.
     Raises NonFiniteLossError at the end of an epoch whose mean loss is not finite.
     """
-    optimizer = torch.optim.AdamW(
-        model.parameters(), lr=schedule.learning_rate, weight_decay=schedule.weight_decay, fused=True
-    )
+    optimizer = make_optimizer(model, schedule)
     curves = Curves()
     for epoch in range(1, schedule.epochs + 1):
         model.train()
@@ -62,12 +60,9 @@ def train(
         norm_sum = torch.zeros((), device=x.device)
         steps = 0
         for batch in batches(len(x), schedule.batch_size, order, x.device):
-            loss = F.cross_entropy(forward(x[batch]), y[batch])
-            optimizer.zero_grad(set_to_none=True)
-            loss.backward()
-            norm_sum += nn.utils.clip_grad_norm_(model.parameters(), schedule.clip_norm)
-            optimizer.step()
-            loss_sum += loss.detach() * len(batch)
+            loss, norm = step(model, forward, optimizer, x[batch], y[batch], schedule.clip_norm)
+            norm_sum += norm
+            loss_sum += loss * len(batch)
             steps += 1
         mean_loss = loss_sum.item() / len(x)
         curves.seconds.append(time.perf_counter() - start)
@@ -83,6 +78,29 @@ def train(
         for name, value in after_epoch(epoch).items():
             curves.extra.setdefault(name, []).append(value)
     return curves
+
+
+def make_optimizer(model: nn.Module, schedule: Schedule) -> torch.optim.Optimizer:
+    """AdamW, in one fused pass over the parameters."""
+    rate, decay = schedule.learning_rate, schedule.weight_decay
+    return torch.optim.AdamW(model.parameters(), lr=rate, weight_decay=decay, fused=True)
+
+
+def step(
+    model: nn.Module,
+    forward: Callable[[Tensor], Tensor],
+    optimizer: torch.optim.Optimizer,
+    x: Tensor,
+    y: Tensor,
+    clip_norm: float,
+) -> tuple[Tensor, Tensor]:
+    """One step on a batch; returns its mean loss and the norm of its gradient before clipping, both 0-d."""
+    loss = F.cross_entropy(forward(x), y)
+    optimizer.zero_grad(set_to_none=True)
+    loss.backward()
+    norm = nn.utils.clip_grad_norm_(model.parameters(), clip_norm)
+    optimizer.step()
+    return loss.detach(), norm
 
 
 def batches(rows: int, size: int, order: torch.Generator, device: torch.device) -> Iterator[Tensor]:

@@ -1,17 +1,96 @@
+"""The benchmarks: they run, write what they measured, and compare things that compute the same."""
+
 import csv
 from pathlib import Path
 
 import pytest
+import torch
 
-from bench import speed
-from normalizers import REGISTRY
+from bench.model import CompactClassifier, Shape
+from bench.speed import maps, overhead, steps
+from bench.speed.plain import PlainClassifier, endless, topk_by_mask
+from bench.train import Schedule, make_optimizer, step
+from normalizers import REGISTRY, build, topk_softmax
+
+SMALL = Shape(inputs=50, tokens=6, classes=3, tokens_are_ids=True, dropout=0.0)
+
+
+def read(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
 
 
 def test_every_normalizer_is_timed_beside_softmax(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(speed, "SHAPES", {5: (2, 3)})
-    assert speed.speed(tmp_path / "speed", rounds=1) == 0
-    with (tmp_path / "speed" / "normalizers.csv").open(encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
+    monkeypatch.setattr(maps, "SHAPES", {5: (2, 3)})
+    maps.time_maps(tmp_path / "speed", rounds=1)
+    rows = read(tmp_path / "speed" / "normalizers.csv")
     assert [row["normalizer"] for row in rows] == list(REGISTRY)
     assert all(row["n"] == "5" for row in rows)
     assert all(float(row["forward_ms"]) > 0 and float(row["both_ms"]) > 0 for row in rows)
+
+
+def test_the_seven_are_timed_in_the_classifier(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(steps, "SHAPES", {7: SMALL})
+    steps.time_steps(tmp_path, {7: 1})
+    rows = read(tmp_path / "steps.csv")
+    assert [row["normalizer"] for row in rows] == list(steps.SEVEN)
+    assert all(float(row["step_ms"]) > 0 and float(row["plain_step_to_ours"]) > 0 for row in rows)
+    assert (tmp_path / "steps.md").read_text(encoding="utf-8").count("\n|") == len(rows) + 2
+
+
+@pytest.mark.slow
+def test_the_overhead_is_what_training_leaves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(overhead, "SWEEP", (*overhead.SWEEP[:-2], "seed=0,1", "train.epochs=1", "parallel=1"))
+    overhead.time_overhead(tmp_path)
+    (row,) = read(tmp_path / "overhead.csv")
+    assert float(row["harness"]) == pytest.approx(float(row["run"]) - float(row["measured"]), abs=2e-4)
+    assert float(row["start_up"]) > 0.5
+
+
+@pytest.mark.parametrize("label", steps.SEVEN)
+def test_the_plain_classifier_is_the_same_function(label: str) -> None:
+    name, options = steps.SEVEN[label]
+    normalizers = [build(name, SMALL.heads, 16, **options) for _ in range(SMALL.blocks)]
+    ours = CompactClassifier(SMALL, normalizers)
+    plain = PlainClassifier(SMALL, lambda scores: normalizers[0](scores, None, None))
+    copy_weights(ours, plain)
+    x = torch.randint(0, 50, (8, 6), generator=torch.Generator().manual_seed(0))
+    y = torch.arange(8) % 3
+    schedule = Schedule(epochs=1, batch_size=8, learning_rate=1e-3, weight_decay=0.0, clip_norm=5.0)
+    losses = []
+    for model, forward in ((ours, lambda rows: ours(rows)[0]), (plain, plain)):
+        loss, norm = step(model, forward, make_optimizer(model, schedule), x, y, schedule.clip_norm)
+        losses.append((loss, norm if name != "hae" else loss))  # each of our two blocks has an alpha of its own
+    torch.testing.assert_close(losses[0], losses[1], rtol=1e-5, atol=1e-6)
+
+
+def copy_weights(ours: CompactClassifier, plain: PlainClassifier) -> None:
+    for name in ("embedding", "head"):
+        getattr(plain, name).load_state_dict(getattr(ours, name).state_dict())
+    with torch.no_grad():
+        plain.cls.copy_(ours.cls)
+        plain.positions.copy_(ours.positions)
+        for block, copy in zip(ours.blocks, plain.blocks, strict=True):
+            three = block.attention.query_key_value
+            for layer, weight, bias in zip(
+                (copy.query, copy.key, copy.value), three.weight.chunk(3), three.bias.chunk(3), strict=True
+            ):
+                layer.weight.copy_(weight)
+                layer.bias.copy_(bias)
+            pairs = [(block.attention.output, copy.output), (block.norm1, copy.norm1), (block.norm2, copy.norm2)]
+            pairs += [(block.expand, copy.feed_forward[0]), (block.contract, copy.feed_forward[3])]
+            for source, target in pairs:
+                target.load_state_dict(source.state_dict())
+
+
+def test_topk_by_mask_is_topk_softmax() -> None:
+    scores = torch.randn(4, 17, generator=torch.Generator().manual_seed(0))
+    torch.testing.assert_close(topk_by_mask(0.25)(scores), topk_softmax(scores, ratio=0.25))
+
+
+def test_batches_of_the_loader_go_on_after_an_epoch() -> None:
+    x, y = torch.arange(10).unsqueeze(1), torch.zeros(10)
+    loader = endless(x, y, 4)
+    seen = [next(loader)[0] for _ in range(4)]  # two whole batches an epoch
+    assert {len(batch) for batch in seen} == {4}
+    assert len(set(torch.cat(seen[:2]).flatten().tolist())) == 8

@@ -1,22 +1,19 @@
-"""`python -m bench speed`: what each normalizer costs, measured side by side.
+"""What each normalizer costs, measured side by side.
 
 Beside every timing of a map stands one of `torch.softmax` on the same scores in the same round, so that whatever slows
 the machine slows both; a ratio is the median over rounds of the ratio within a round. The `entmax` package and this
 project's own maps in plain torch are compared in the same way.
 """
 
-import csv
-import statistics
-import time
 from collections.abc import Callable, Iterator
-from dataclasses import astuple, dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 
 import torch
 from torch import Tensor
 
-from bench import provenance
-from bench.allocator import keep_memory
+from bench.speed.package import entmax_package
+from bench.speed.timing import Map, paired, setting, write
 from normalizers import REGISTRY, build, native
 
 OPTIONS: dict[str, dict[str, object]] = {
@@ -33,8 +30,6 @@ SHAPES = {17: (96, 17), 97: (16, 97), 512: (1, 256), 2048: (1, 64)}
 """Row length n -> (batch, queries); scores are (batch, 4 heads, queries, n)."""
 ROUNDS = 9
 
-Map = Callable[[Tensor], Tensor]
-
 
 @dataclass(frozen=True)
 class Row:
@@ -50,28 +45,16 @@ class Row:
     plain_torch_to_ours: float | None
 
 
-def speed(out: Path, rounds: int = ROUNDS) -> int:
-    """Time every normalizer, print the table and write `out`/normalizers.csv and .md; returns the exit code."""
-    torch.set_num_threads(1)
-    keep_memory()
-    package = _entmax_package()
-    if not package:
-        print("notice: the entmax package is not installed, so nothing is compared with it")
+def time_maps(out: Path, rounds: int = ROUNDS) -> None:
+    """Time every normalizer, print the table and write `out`/normalizers.csv and .md."""
+    package = entmax_package()
     rows = []
     for n in SHAPES:
         print(f"\n{HEADER}", flush=True)
         for row in _measure(n, rounds, package):
             print(_line(row), flush=True)
             rows.append(row)
-    out.mkdir(parents=True, exist_ok=True)
-    with (out / "normalizers.csv").open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow([field.name for field in fields(Row)])
-        writer.writerows([_cell(value) for value in astuple(row)] for row in rows)
-    page = "\n".join(["# What each normalizer costs", "", _legend(rounds), "", HEADER, RULE, *map(_line, rows), ""])
-    (out / "normalizers.md").write_text(page, encoding="utf-8")
-    print(f"\n{_legend(rounds)}\nWritten to {out}/normalizers.csv and .md")
-    return 0
+    write(out / "normalizers", "What each normalizer costs", _legend(rounds), rows, [HEADER, RULE, *map(_line, rows)])
 
 
 HEADER = (
@@ -93,17 +76,11 @@ def _line(row: Row) -> str:
     )
 
 
-def _cell(value: object) -> object:
-    return f"{value:.4f}" if isinstance(value, float) else "" if value is None else value
-
-
 def _legend(rounds: int) -> str:
-    origin = provenance.machine()
     return (
-        f"One thread, float32, {origin['cpu']}, torch {origin['torch']}, kernels: {native.variant()}; medians of "
-        f"{rounds} rounds, each beside the map it is compared with. `to softmax` is the time over that of "
-        "`torch.softmax`; `entmax pkg` and `plain torch` are the time of that package, and of this project's own map "
-        "without its kernel, over ours (forward + backward)."
+        f"{setting()}; medians of {rounds} rounds, each beside the map it is compared with. `to softmax` is the time "
+        "over that of `torch.softmax`; `entmax pkg` and `plain torch` are the time of that package, and of this "
+        "project's own map without its kernel, over ours (forward + backward)."
     )
 
 
@@ -125,28 +102,14 @@ def _measure(n: int, rounds: int, package: dict[str, Map]) -> Iterator[Row]:
             with native.switched_off():
                 return ours(z)
 
-        forward_ms, forward_ratio = _paired(_forward(ours, scores), _forward(softmax, scores), rounds)
+        forward_ms, forward_ratio = paired(_forward(ours, scores), _forward(softmax, scores), rounds)
         both = _both(ours, scores, grad)
-        both_ms, both_ratio = _paired(both, _both(softmax, scores, grad), rounds)
+        both_ms, both_ratio = paired(both, _both(softmax, scores, grad), rounds)
         others: list[float | None] = []
         for other in (package.get(name), plain if name in KERNELS else None):
-            ratio = None if other is None else 1 / _paired(both, _both(other, scores, grad, plain is other), rounds)[1]
+            ratio = None if other is None else 1 / paired(both, _both(other, scores, grad, plain is other), rounds)[1]
             others.append(ratio)
         yield Row(n, name, forward_ms, forward_ratio, both_ms, both_ratio, *others)
-
-
-def _paired(measured: Callable[[], None], baseline: Callable[[], None], rounds: int) -> tuple[float, float]:
-    """Median milliseconds of `measured`, and median ratio to `baseline` within a round; the first round warms up."""
-    times: list[tuple[float, float]] = []
-    for number in range(rounds + 1):
-        pair: dict[Callable[[], None], float] = {}
-        for call in (baseline, measured) if number % 2 else (measured, baseline):
-            start = time.perf_counter()
-            call()
-            pair[call] = time.perf_counter() - start
-        times.append((pair[measured], pair[baseline]))
-    timed = times[1:]
-    return statistics.median(a for a, _ in timed) * 1e3, statistics.median(a / b for a, b in timed)
 
 
 def _softmax(scores: Tensor) -> Tensor:
@@ -174,18 +137,3 @@ def _both(map_: Map, scores: Tensor, grad: Tensor, plain: bool = False) -> Calla
             weights.backward(grad)
 
     return call
-
-
-def _entmax_package() -> dict[str, Map]:
-    """The maps of the entmax package by the names of ours, where it is installed."""
-    try:
-        import entmax
-    except ImportError:
-        return {}
-    alpha = torch.full((1, HEADS, 1, 1), 1.5, requires_grad=True)
-    return {
-        "sparsemax": lambda z: entmax.sparsemax(z, dim=-1),
-        "entmax15": lambda z: entmax.entmax15(z, dim=-1),
-        "entmax": lambda z: entmax.entmax_bisect(z, alpha=1.25, dim=-1),
-        "hae": lambda z: entmax.entmax_bisect(z, alpha=alpha, dim=-1),
-    }
