@@ -5,7 +5,9 @@ lo = min(y) - 1 and hi = -n^(1-α). Differentiating through the loop is therefor
 
     p = [y - τ]₊^{1/(α-1)} / Σ,   τ = w lo + (1-w) hi,   w held constant,
 
-which needs no graph of the loop. Against the exact Jacobian this gradient is off: it is kept for comparison.
+which needs no graph of the loop. Nor does it need the loop: bisection halves its bracket around the exact threshold,
+which the exact weights tell, and so where it ends is known. Against the exact Jacobian this gradient is off: it is kept
+for comparison.
 Domain: α > 1.
 """
 
@@ -14,6 +16,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
+from .newton import solve_entmax
 from .rows import kept, on_rows, per_row
 
 Gradient = Literal["exact", "through_bisection"]
@@ -56,17 +59,21 @@ def _rows_through_bisection(rows: Tensor, a: Tensor, steps: int) -> Tensor:
     high = -(count**-a)
 
     with torch.no_grad():
-        left, right = low, high
-        for _ in range(steps):
-            middle = (left + right) / 2
-            enough = _power(y - middle, slots, a).sum(-1, keepdim=True) >= 1
-            left, right = torch.where(enough, middle, left), torch.where(enough, right, middle)
-        # One kept slot alone leaves a bracket of width 0, which already is the threshold.
-        share = (high - right) / torch.where(high > low, high - low, 1.0)
-
+        share = _share(solve_entmax(rows, a + 1), a, low, high, steps)
     p = _power(y - (share * low + (1 - share) * high), slots, a)
     total = p.sum(-1, keepdim=True)
     return p / torch.where(total == 0, 1.0, total)
+
+
+def _share(p: Tensor, a: Tensor, low: Tensor, high: Tensor, steps: int) -> Tensor:
+    """w of the upper end of the bracket that bisection is left with: the first cell end above the threshold.
+
+    The largest score is 0, so that the threshold of the exact weights `p` is -(max p)^a.
+    """
+    width = torch.where(high > low, high - low, 1.0)  # one kept slot alone leaves a bracket of width 0
+    cells = 2.0**steps
+    cell = ((-(p.amax(-1, keepdim=True) ** a) - low) / width * cells).floor().clamp(0, cells - 1)
+    return torch.where(high > low, 1 - (cell + 1) / cells, 0.0)
 
 
 def _power(u: Tensor, slots: Tensor, a: Tensor) -> Tensor:
