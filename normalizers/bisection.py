@@ -16,6 +16,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
+from .implicit import implicit
 from .newton import solve_entmax
 from .rows import kept, on_rows, per_row
 
@@ -59,7 +60,7 @@ def _rows_through_bisection(rows: Tensor, a: Tensor, steps: int) -> Tensor:
     high = -(count**-a)
 
     with torch.no_grad():
-        share = _share(solve_entmax(rows, a + 1), a, low, high, steps)
+        share = _share(implicit(solve_entmax, rows, a + 1), a, low, high, steps)
     p = _power(y - (share * low + (1 - share) * high), slots, a)
     total = p.sum(-1, keepdim=True)
     return p / torch.where(total == 0, 1.0, total)
