@@ -1,9 +1,11 @@
 # Everything is built in $(VENV) as it is needed; nothing asks.
 VENV ?= .venv
 PYTHON ?= python3
-RECORDS ?= results/demo/records
+# What `make tables` is made of: the committed reference records where they are, else the demonstration's.
+SWEEP ?= $(if $(wildcard results/reference/records),reference,demo)
+RECORDS ?= results/$(SWEEP)/records
 OUT ?= $(patsubst %/records,%,$(RECORDS))
-ANALYSIS ?= demo
+ANALYSIS ?= $(SWEEP)
 ARGS ?=
 
 BIN := $(VENV)/bin
