@@ -22,12 +22,15 @@ def solve_entmax15(rows: Tensor, _alpha: float) -> Tensor:
     # With the maximum at 0 the threshold lies in [-1, -1/√n]; clamping below it changes no weight and keeps sums small.
     z = (centred(rows) / 2).clamp(min=-2.0)
     top = z.sort(dim=-1, descending=True).values
-    count = torch.arange(1, z.shape[-1] + 1, dtype=z.dtype, device=z.device)
+    # In float64: sums of squares cancel, and a coarse threshold would be off for many scores in the same direction.
+    top = top.double()
+    count = torch.arange(1, z.shape[-1] + 1, dtype=torch.float64, device=z.device)
     mean = top.cumsum(-1) / count
     spread = (top**2).cumsum(-1) - count * mean**2
     threshold = mean - ((1 - spread) / count).clamp(min=0.0).sqrt()
     size = (threshold <= top).sum(-1, keepdim=True).clamp(min=1)
     p = torch.where(kept(rows), (z - threshold.gather(-1, size - 1)).clamp(min=0.0) ** 2, 0.0)
+    p = p.to(rows.dtype)
     return p / p.sum(-1, keepdim=True).where(p.amax(-1, keepdim=True) != 0, 1.0)
 
 

@@ -80,5 +80,11 @@ def _solve(rows: Tensor, alpha: Tensor) -> Tensor:
         settled = settled | ~unsettled
         if bool(settled.all()):
             break
-    p = log_weights(lam).exp()
+    log = log_weights(lam)
+    p = log.exp()
+    # λ is too coarse where many scores lie close together: the rest of its way is gone on the weights, whose derivative
+    # in it is -p^(2-α).
+    slope = torch.where(p > 0, (log * (1 - a)).exp(), 0.0)
+    total = slope.sum(-1, keepdim=True)
+    p = (p - slope * (p.sum(-1, keepdim=True) - 1) / torch.where(total > 0, total, 1.0)).clamp(min=0.0)
     return p / p.sum(-1, keepdim=True).where(p.amax(-1, keepdim=True) != 0, 1.0)

@@ -20,11 +20,12 @@ def solve_sparsemax(rows: Tensor, _alpha: float) -> Tensor:
     # With the maximum at 0 the threshold lies in [-1, -1/n]; clamping below it changes no weight and keeps sums small.
     z = centred(rows).clamp(min=-2.0)
     top = z.sort(dim=-1, descending=True).values
-    excess = top.cumsum(-1) - 1
-    count = torch.arange(1, z.shape[-1] + 1, dtype=z.dtype, device=z.device)
+    # In float64: a threshold as coarse as float32 would be off for many scores in the same direction.
+    excess = top.cumsum(-1, dtype=torch.float64) - 1
+    count = torch.arange(1, z.shape[-1] + 1, dtype=torch.float64, device=z.device)
     size = (count * top > excess).sum(-1, keepdim=True).clamp(min=1)
     tau = excess.gather(-1, size - 1) / size
-    p = torch.where(kept(rows), (z - tau).clamp(min=0.0), 0.0)
+    p = torch.where(kept(rows), (z - tau).clamp(min=0.0), 0.0).to(rows.dtype)
     return p / p.sum(-1, keepdim=True).where(p.amax(-1, keepdim=True) != 0, 1.0)
 
 

@@ -20,7 +20,6 @@ static inline vfloat log_from(vfloat y, vfloat m) {
   return e * 0.693359375f + (m + (q * m * square - 0.5f * square + e * -2.12194440e-4f));
 }
 static inline vfloat log_v(vfloat y) { return log_from(y, y - 1.0f); }
-static inline vfloat log1p_v(vfloat x) { return log_from(x + 1.0f, x); }
 
 /* exp(x); below -87 it gives 0 within float's normal range, above 88 it saturates. Polynomial: Cephes expf. */
 static inline vfloat exp_v(vfloat x) {

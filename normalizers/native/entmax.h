@@ -6,113 +6,152 @@
 
 #define MAX_STEPS 60
 
-/* [z - tau]+ : Newton's method on its sum, from tau = -1 upwards; it ends exactly once the support is found. */
+/* A threshold as a sum of two floats. One float is too coarse where many scores lie close above: each of them would be off
+   by its rounding, all in the same direction. */
+typedef struct {
+  vfloat value, rest;
+} threshold_t;
+static inline vfloat above(vfloat z, threshold_t t) { return (z - t.value) - t.rest; }
+static inline threshold_t moved(threshold_t t, vfloat by) { /* the value's rounding joins the rest (Knuth) */
+  vfloat step = t.rest + by, value = t.value + step, taken = value - t.value;
+  return (threshold_t){value, (t.value - (value - taken)) + (step - taken)};
+}
+
+/* w = [z - tau]+ : Newton's method on its sum, from tau = -1 upwards, which ends once the support is found; the last step is
+   carried out on the weights. */
 static inline void sparsemax_tile(vfloat *z, int64_t n, vfloat parameter, vfloat *scratch) {
   (void)parameter, (void)scratch;
-  vfloat tau = all(-1.0f);
+  threshold_t tau = {all(-1.0f), {0}};
+  vfloat move = {0};
   for (int step = 0; step < MAX_STEPS; step++) {
-    vfloat sum = {0};
+    total_t total = {0};
     vint count = {0};
     for (int64_t i = 0; i < n;) {
       vfloat part = {0};
       for (int64_t end = i + BLOCK < n ? i + BLOCK : n; i < end; i++) {
-        vint inside = z[i] > tau;
-        part += keep(inside, z[i]);
+        vfloat w = above(z[i], tau);
+        vint inside = w > 0.0f;
+        part += keep(inside, w);
         count -= inside;
       }
-      sum += part;
+      add(&total, part);
     }
-    vfloat next = (sum - 1.0f) / __builtin_convertvector(count, vfloat);
-    vint up = next > tau;
-    tau = pick(up, next, tau);
+    vfloat excess = value_of(total) - 1.0f;
+    count |= (count == 0) & 1; /* a row without a kept slot */
+    move = excess / __builtin_convertvector(count, vfloat);
+    vint up = excess > 2e-7f;
     if (!any(up)) break;
+    tau = moved(tau, keep(up, move));
   }
-  for (int64_t i = 0; i < n; i++) z[i] = keep(z[i] > tau, z[i] - tau);
+  for (int64_t i = 0; i < n; i++) {
+    vfloat w = above(z[i], tau);
+    z[i] = keep((w > 0.0f) & (w > move), w - move);
+  }
 }
 
-/* The threshold of [z/2 - tau]+^2 : Newton's method on its 2-norm, which is convex in tau, from tau = -1 upwards. */
-static inline vfloat entmax15_threshold(const vfloat *z, int64_t n) {
-  vfloat tau = all(-1.0f);
-  vint done = {0};
-  for (int step = 0; step < MAX_STEPS; step++) {
-    vfloat sum = {0}, squares = {0};
+/* The threshold of u^2, u = [z/2 - tau]+ : Newton's method on the 2-norm of u, which is convex in tau, from tau = -1 upwards,
+   until one more step on the sum, `move`, is so small that what it leaves, its square for each score, is below `error`. */
+static inline threshold_t entmax15_threshold(const vfloat *z, int64_t n, float error, vfloat *move) {
+  threshold_t tau = {all(-1.0f), {0}};
+  for (int step = 0;; step++) {
+    total_t total = {0}, squares = {0};
+    vint count = {0};
     for (int64_t i = 0; i < n;) {
-      vfloat sum_part = {0}, squares_part = {0};
+      vfloat part = {0}, square_part = {0};
       for (int64_t end = i + BLOCK < n ? i + BLOCK : n; i < end; i++) {
-        vfloat u = 0.5f * z[i] - tau;
-        u = keep(u > 0.0f, u);
-        sum_part += u;
-        squares_part += u * u;
+        vfloat u = above(0.5f * z[i], tau);
+        vint inside = u > 0.0f;
+        u = keep(inside, u);
+        part += u;
+        square_part += u * u;
+        count -= inside;
       }
-      sum += sum_part;
-      squares += squares_part;
+      add(&total, part);
+      add(&squares, square_part);
     }
-    vfloat norm = sqrt_v(squares);
-    vfloat up = (norm - 1.0f) * norm / sum;
-    tau = tau + keep(~done & (up > 0.0f), up);
-    done |= ~(up > 1e-4f); /* the error left is about the square of the last step */
-    if (!any(~done)) break;
+    vint some = value_of(total) > 0.0f;
+    vfloat sum = pick(some, value_of(total), all(1.0f)), norm = sqrt_v(value_of(squares));
+    *move = keep(some, 0.5f * (value_of(squares) - 1.0f) / sum);
+    vint up = (*move > 0.0f) & (__builtin_convertvector(count, vfloat) * *move * *move > error);
+    if (!any(up) || step == MAX_STEPS) return tau;
+    tau = moved(tau, keep(up, (norm - 1.0f) * norm / sum));
   }
-  return tau;
 }
 
 static inline void entmax15_tile(vfloat *z, int64_t n, vfloat parameter, vfloat *scratch) {
   (void)parameter, (void)scratch;
-  vfloat tau = entmax15_threshold(z, n);
+  vfloat move;
+  threshold_t tau = entmax15_threshold(z, n, 1e-7f, &move);
   for (int64_t i = 0; i < n; i++) {
-    vfloat u = 0.5f * z[i] - tau;
-    u = keep(u > 0.0f, u);
+    vfloat u = above(0.5f * z[i], tau);
+    u = keep((u > 0.0f) & (u > move), u - move);
     z[i] = u * u;
   }
 }
 
-/* (1 + a (z - lambda))^(1/a), a = alpha - 1 in (0, 1]: Newton's method on the norm of order 1/a; see ../entmax.py.
+/* (1 + a (z - lambda))^(1/a), a = alpha - 1 in (0, 1]: Newton's method on the norm of order 1/a; see ../newton.py.
 
    A pass costs a logarithm and an exponential per score, so few are made: the threshold of alpha = 1.5 is the first
-   guess, and the last step, once small, is carried out on the weights by their Taylor expansion of second order. */
+   guess, and the last step, once small, is carried out on the weights by their Taylor expansion of third order; where the
+   result does not add up to 1, another pass follows. */
 static inline void entmax_tile(vfloat *z, int64_t n, vfloat parameter, vfloat *scratch) {
-  vfloat a = parameter - 1.0f, power = 1.0f / a, *weight = scratch, *slope = scratch + n, *u = scratch + 2 * n;
+  vfloat a = parameter - 1.0f, power = 1.0f / a, *weight = scratch, *slope = scratch + n, *u = scratch + 2 * n, rest;
   vint candidates = {0};
   for (int64_t i = 0; i < n; i++) candidates -= z[i] > all(-INFINITY);
-  candidates |= (candidates == 0) & 1; /* a row without any */
+  candidates |= (candidates == 0) & 1;
   vfloat log_n = log_v(__builtin_convertvector(candidates, vfloat)), highest = log_n * expm1_ratio(-a * log_n);
-  vfloat lambda = 2.0f * (entmax15_threshold(z, n) + 1.0f);
-  lambda = pick(lambda < highest, lambda, highest);
+  vfloat guess = entmax15_threshold(z, n, 1e-7f, &rest).value;
+  guess = 2.0f * (guess + rest + 1.0f);
+  threshold_t lambda = {pick(guess < highest, guess, highest), {0}};
   /* The expansion is poor for weights that the step would bring near 0; these are below (a step)^(1/a), here 3e-7. */
   vfloat small = exp_v(-15.0f * a) / a;
   small = pick(small < 3e-3f, small, all(3e-3f));
-  for (int step = 0; step < MAX_STEPS; step++) {
-    vfloat sum = {0}, slopes = {0};
-    vfloat sum_part = {0}, slope_part = {0};
-    for (int64_t i = 0; i < n; i++) {
-      vfloat t = a * (z[i] - lambda);
-      vint inside = t > -1.0f;
-      t = keep(inside, t);
-      u[i] = pick(inside, 1.0f + t, all(0.0f));
-      weight[i] = keep(inside, exp_v(power * log1p_v(t)));
-      slope[i] = weight[i] / (1.0f + t);
-      sum_part += weight[i];
-      slope_part += slope[i];
-      if (i % BLOCK == BLOCK - 1 || i == n - 1) {
-        sum += sum_part, slopes += slope_part;
-        sum_part = slope_part = (vfloat){0};
+  for (int step = 0;; step++) {
+    total_t total = {0}, slopes = {0};
+    threshold_t edge = moved(lambda, -power); /* where weights begin: 1 + a (z - lambda) = a (z - edge), exact near 0 */
+    for (int64_t i = 0; i < n;) {
+      vfloat part = {0}, slope_part = {0};
+      for (int64_t end = i + BLOCK < n ? i + BLOCK : n; i < end; i++) {
+        vfloat t = a * above(z[i], lambda), low = a * above(z[i], edge);
+        vint near = t < -0.5f, inside = ~near | (low > 0.0f);
+        u[i] = keep(inside, pick(near, low, 1.0f + t));
+        vfloat base = pick(inside, u[i], all(1.0f));
+        weight[i] = keep(inside, exp_v(power * log_from(base, pick(near, base - 1.0f, t))));
+        slope[i] = weight[i] / base;
+        part += weight[i];
+        slope_part += slope[i];
+      }
+      add(&total, part);
+      add(&slopes, slope_part);
+    }
+    vfloat log_sum = log_v(value_of(total));
+    vfloat move = log_sum * expm1_ratio(a * log_sum) * exp_v((1.0f - a) * log_sum) / value_of(slopes);
+    move = keep(value_of(total) > 0.0f, move); /* nothing moves a row without a kept slot */
+    vint unfinished = (move > small) | (move < -small);
+    if (step == MAX_STEPS || !any(unfinished)) {
+      total_t after = {0};
+      vint entering = {0}; /* scores without weight that a step down lets in: it cannot be carried out on the weights */
+      for (int64_t i = 0; i < n;) {
+        vfloat part = {0};
+        for (int64_t end = i + BLOCK < n ? i + BLOCK : n; i < end; i++) {
+          vint inside = u[i] > a * move;
+          entering |= ~(u[i] > 0.0f) & (above(z[i], edge) > move);
+          vfloat share = move / pick(inside, u[i], all(1.0f)); /* of the way down to 0, times 1/a */
+          vfloat bent = 1.0f - 0.5f * (1.0f - a) * share * (1.0f - (1.0f - 2.0f * a) / 3.0f * share);
+          vfloat w = keep(inside, weight[i] - move * slope[i] * bent);
+          weight[i] = keep(w > 0.0f, w);
+          part += weight[i];
+        }
+        add(&after, part);
+      }
+      vfloat error = value_of(after) - 1.0f;
+      unfinished = (value_of(after) > 0.0f) & (entering | (error > 5e-7f) | (error < -5e-7f));
+      if (step == MAX_STEPS || !any(unfinished)) {
+        memcpy(z, weight, (size_t)n * sizeof(vfloat));
+        return;
       }
     }
-    vfloat log_sum = log_v(sum);
-    vfloat move = log_sum * expm1_ratio(a * log_sum) * exp_v((1.0f - a) * log_sum) / slopes;
-    move = pick(move == move, move, all(0.0f)); /* a row without a kept slot */
-    /* A step down lets in scores that have no weight yet, so only a step up can be carried out on the weights. */
-    vint unfinished = (move > small) | (move < -1e-6f);
-    if (step == MAX_STEPS - 1 || !any(unfinished)) {
-      for (int64_t i = 0; i < n; i++) {
-        vint inside = u[i] > a * move;
-        vfloat curvature = keep(inside, (1.0f - a) * slope[i] / u[i]);
-        z[i] = keep(inside, weight[i] - move * (slope[i] - 0.5f * move * curvature));
-        z[i] = keep(z[i] > 0.0f, z[i]);
-      }
-      return;
-    }
-    lambda = lambda + keep(unfinished, move);
+    lambda = moved(lambda, keep(unfinished, move));
   }
 }
 

@@ -63,13 +63,14 @@ static inline void finish(float *dx, const float *g, float sg, float s, int64_t 
   }
 
 BACKWARD(softmax_backward, P[i])
-BACKWARD(entmax15_backward, sqrtf(P[i]))
+BACKWARD(entmax15_backward, P[i] > 0.0f ? sqrtf(P[i]) : 0.0f)
 BACKWARD(sparsemax_backward, P[i] > 0.0f ? 1.0f : 0.0f)
 
 /* The same for any alpha, and dalpha = -sum(v (g - mean)) with v = p L^2 phi((alpha - 1) L), L = log p. Sparse rows are
-   mostly zeros, which need no logarithm: the others are packed together in `weight` and `grad`, with room for n and one
-   vector more. */
-static float entmax_row(const float *p, const float *g, float a, float *dx, int64_t n, float *weight, float *grad) {
+   mostly zeros, which need no logarithm: the others are packed together in `weight` and `grad`, which have room for n and one
+   vector more, as has `v`. */
+static float entmax_row(const float *p, const float *g, float a, float *dx, int64_t n, float *weight, float *grad,
+                        float *v) {
   int64_t count = 0;
   for (int64_t i = 0; i < n; i += LANES) {
     vfloat w = load_some(p + i, n - i, 0.0f);
@@ -81,27 +82,29 @@ static float entmax_row(const float *p, const float *g, float a, float *dx, int6
   store(weight + count, (vfloat){0});
   store(grad + count, (vfloat){0});
   float inverse = 1.0f / (a * a);
-  vfloat sum = {0}, weighted = {0}, v_sum = {0}, v_weighted = {0};
+  total_t sum = {0}, weighted = {0}, derivative = {0};
   for (int64_t i = 0; i < count; i += LANES) {
     vfloat w = load(weight + i), d = load(grad + i);
     vint inside = w > 0.0f;
     vfloat log = log_v(pick(inside, w, all(1.0f))), t = a * log, s = keep(inside, exp_v(log - t));
     vfloat series = 0.5f - t * (1.0f / 6 - t * (1.0f / 24 - t * (1.0f / 120 - t * (1.0f / 720 - t * (1.0f / 5040)))));
-    vfloat v = pick(t > -0.5f, w * log * log * series, (s - w + w * t) * inverse);
-    sum += s;
-    weighted += s * d;
-    v_sum += v;
-    v_weighted += v * d;
+    store(v + i, pick(t > -0.5f, w * log * log * series, (s - w + w * t) * inverse));
+    add(&sum, s);
+    add(&weighted, s * d);
     store(weight + i, s);
   }
-  float s = sum_of(sum), mean = s > 0.0f ? sum_of(weighted) / s : 0.0f;
-  for (int64_t i = 0; i < count; i += LANES) store(grad + i, load(weight + i) * (load(grad + i) - mean));
+  float s = sum_of(value_of(sum)), mean = s > 0.0f ? sum_of(value_of(weighted)) / s : 0.0f;
+  for (int64_t i = 0; i < count; i += LANES) {
+    vfloat deviation = load(grad + i) - mean;
+    store(grad + i, load(weight + i) * deviation);
+    add(&derivative, load(v + i) * deviation);
+  }
   for (int64_t i = 0; i < n; i += LANES) {
     unsigned inside = bits(load_some(p + i, n - i, 0.0f) > 0.0f);
     store_some(dx + i, expand(load(grad), inside), n - i);
     grad += __builtin_popcount(inside);
   }
-  return -(sum_of(v_weighted) - mean * sum_of(v_sum));
+  return -sum_of(value_of(derivative));
 }
 
 void entmax_backward(const float *p, const float *g, const float *alpha, float *dx, float *dalpha, int64_t rows,
@@ -110,11 +113,13 @@ void entmax_backward(const float *p, const float *g, const float *alpha, float *
   {
     size_t room = (size_t)(n / LANES + 2) * sizeof(vfloat);
     float *weight = aligned_alloc(sizeof(vfloat), room), *grad = aligned_alloc(sizeof(vfloat), room);
+    float *v = aligned_alloc(sizeof(vfloat), room);
 #pragma omp for schedule(static)
     for (int64_t r = 0; r < rows; r++) {
-      dalpha[r] = entmax_row(p + r * n, g + r * n, alpha[r] - 1.0f, dx + r * n, n, weight, grad);
+      dalpha[r] = entmax_row(p + r * n, g + r * n, alpha[r] - 1.0f, dx + r * n, n, weight, grad, v);
     }
     free(weight);
     free(grad);
+    free(v);
   }
 }

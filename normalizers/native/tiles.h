@@ -3,7 +3,7 @@
 #pragma once
 #include "vectors.h"
 
-#define BLOCK 256 /* terms of a partial sum: sums of sums keep the digits that one long float32 sum would lose */
+#define BLOCK 8 /* terms that are added up in one go before they join a total */
 #define PARALLEL_FROM 32768 /* elements below which threads cost more than they give */
 
 typedef struct {
@@ -76,13 +76,14 @@ static inline void fill_tile(tile_t *tile, const float *x, vfloat reach, int64_t
 
 /* Writes the weights to their places, each row divided by its sum: zeros for a row without weight, NaN for a bad one. */
 static inline void empty_tile(const tile_t *tile, float *p, int64_t rows, int64_t n) {
-  vfloat total = {0};
+  total_t total = {0};
   for (int64_t i = 0; i < tile->longest;) {
     vfloat part = {0};
     for (int64_t end = i + BLOCK < tile->longest ? i + BLOCK : tile->longest; i < end; i++) part += tile->score[i];
-    total += part;
+    add(&total, part);
   }
-  vfloat factor = keep(total > 0.0f, 1.0f / pick(total > 0.0f, total, all(1.0f)));
+  vint some = value_of(total) > 0.0f;
+  vfloat factor = keep(some, 1.0f / pick(some, value_of(total), all(1.0f)));
   for (int64_t i = 0; i < tile->longest; i++) {
     vfloat weight = tile->score[i] * factor;
     for (int lane = 0; lane < LANES; lane++) tile->packed[lane * tile->stride + i] = weight[lane];

@@ -100,17 +100,14 @@ static void topk_row(const float *x, float *p, float *z, int64_t n, int64_t k, d
   }
   vint index = {0};
   for (int lane = 0; lane < LANES; lane++) index[lane] = lane;
-  float total = 0.0f;
-  for (int64_t i = 0; i < padded;) {
-    vfloat part = {0};
-    for (int64_t end = i + BLOCK * LANES < padded ? i + BLOCK * LANES : padded; i < end; i += LANES, index += LANES) {
-      vfloat score = load(z + i);
-      vint inside = (score > threshold) | ((score == threshold) & (index <= last));
-      vfloat weight = keep(inside, exp_v(score - top));
-      store(z + i, weight);
-      part += weight;
-    }
-    total += sum_of(part);
+  total_t total = {0};
+  for (int64_t i = 0; i < padded; i += LANES, index += LANES) {
+    vfloat score = load(z + i);
+    vint inside = (score > threshold) | ((score == threshold) & (index <= last));
+    vfloat weight = keep(inside, exp_v(score - top));
+    store(z + i, weight);
+    add(&total, weight);
   }
-  for (int64_t i = 0; i < n; i += LANES) store_some(p + i, load(z + i) * (1.0f / total), n - i);
+  float factor = 1.0f / sum_of(value_of(total));
+  for (int64_t i = 0; i < n; i += LANES) store_some(p + i, load(z + i) * factor, n - i);
 }

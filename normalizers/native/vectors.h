@@ -40,6 +40,18 @@ static inline float max_of(vfloat x) {
 }
 static inline vfloat larger(vfloat a, vfloat b) { return pick(a > b, a, b); }
 
+/* A sum that remembers what rounding took from it (Kahan): its error does not grow with the number of terms. */
+typedef struct {
+  vfloat sum, lost;
+} total_t;
+static inline void add(total_t *total, vfloat x) {
+  vfloat term = x - total->lost, sum = total->sum + term;
+  total->lost = (sum - total->sum) - term;
+  total->sum = sum;
+}
+/* Zeros that are added change no bit of this, so that it does not depend on how long other rows are. */
+static inline vfloat value_of(total_t total) { return total.sum - total.lost; }
+
 /* bits: a bit for every lane of a comparison that holds.
    compress: the chosen lanes moved to the front, in order.  expand: the front lanes moved to the chosen places, 0 elsewhere.
    load_some, store_some: the first `left` lanes alone; `fill` stands in the others. */

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from contextlib import nullcontext
 
 import pytest
 import torch
@@ -188,3 +189,46 @@ def test_built_once_into_the_cache(tmp_path):
     stamp = built[0].stat().st_mtime_ns
     run_python(CODE, NORMALIZERS_CACHE=str(tmp_path))
     assert built[0].stat().st_mtime_ns == stamp
+
+
+@pytest.mark.parametrize("kernels", ["native", "torch"])
+@pytest.mark.parametrize("noise", [0.0, 1e-3, 1e-2])
+@pytest.mark.parametrize("n", [17, 97, 512, 4096])
+@pytest.mark.parametrize(
+    ("row_map", "reach"),
+    [(sparsemax, 1.0), (entmax15, 2.0), (MAPS["entmax 1.3"], 1 / 0.3), (MAPS["entmax 1.95"], 1 / 0.95)],
+    ids=["sparsemax", "entmax15", "entmax 1.3", "entmax 1.95"],
+)
+def test_many_alike_scores_near_the_threshold(row_map, reach, n, noise, kernels):
+    # One score leads and all others can just get weight: an error of the threshold is the same for each of them.
+    generator = torch.Generator().manual_seed(n)
+    gap = reach * torch.tensor([0.5, 0.85, 0.97, 0.999, 0.99999, 1.0]).unsqueeze(-1)
+    scores = -gap + noise * torch.randn(len(gap), n, generator=generator)
+    scores[:, 0] = 0.0
+    with native.switched_off() if kernels == "torch" else nullcontext():
+        weights = row_map(scores).double()
+    torch.testing.assert_close(weights, row_map(scores.double()), atol=1e-6 if kernels == "native" else 2e-6, rtol=0)
+
+
+@pytest.mark.parametrize("n", [251, 500, 4096])
+def test_equal_weights_add_up_to_1(row_map, n):
+    assert abs(row_map(torch.zeros(3, n)).double().sum(-1) - 1).max() < 5e-7
+
+
+def test_a_partial_tile_takes_no_more_passes_than_a_full_one():
+    # Rows past the last used to count as unsettled, so that the others were never finished exactly.
+    scores = torch.full((1, 512), -1.93)
+    scores[0, 0] = 0.0
+    alone, among = (entmax(rows, torch.tensor(1.44))[:1] for rows in (scores, scores.expand(16, 512)))
+    assert torch.equal(alone, among)
+    torch.testing.assert_close(alone.double(), entmax(scores.double(), 1.44), atol=1e-6, rtol=0)
+
+
+def test_a_nan_row_has_no_gradient_in_either_implementation():
+    results = []
+    for off in (False, True):
+        row = torch.tensor([[1.0, torch.nan, 0.0]], requires_grad=True)
+        with native.switched_off() if off else nullcontext():
+            entmax15(row).backward(torch.ones(1, 3))
+        results.append(row.grad)
+    assert torch.equal(*results)
