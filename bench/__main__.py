@@ -37,6 +37,13 @@ def _data(arguments: Sequence[str]) -> int:
     return fetch(arguments, CONF)
 
 
+def _collect(arguments: Sequence[str]) -> int:
+    """python -m bench collect DIR ... [into=DIR]: copy finished records of folders into one, results/records."""
+    from bench.collect import collect
+
+    return collect(arguments)
+
+
 def _speed(arguments: Sequence[str]) -> int:
     """python -m bench speed [DIR]: measure what each normalizer costs; tables go to DIR, results/speed by default."""
     from bench.speed import speed
@@ -51,7 +58,7 @@ def _verify(arguments: Sequence[str]) -> int:
     return verify(arguments, CONF)
 
 
-COMMANDS = {"data": _data, "speed": _speed, "verify": _verify}
+COMMANDS = {"data": _data, "collect": _collect, "speed": _speed, "verify": _verify}
 
 
 def _run() -> int:

@@ -1,8 +1,9 @@
 """The Hydra launcher that makes a multirun one sweep on this machine: planned as a whole, then run by workers."""
 
+import inspect
 from collections.abc import Sequence
 from copy import deepcopy
-from typing import Any
+from typing import Any, get_args
 
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.utils import JobReturn, JobStatus
@@ -14,6 +15,7 @@ from omegaconf.errors import OmegaConfBaseException
 
 from bench.schema import ConfigError
 from bench.sweep import sweep
+from normalizers import REGISTRY
 
 
 def plain(config: DictConfig) -> dict[str, Any]:
@@ -22,6 +24,7 @@ def plain(config: DictConfig) -> dict[str, Any]:
     Raises ConfigError, naming the full key, where a required value is missing or an interpolation has no target.
     """
     config = OmegaConf.masked_copy(config, [str(key) for key in config if key != "hydra"])
+    _write_reals(config)
     try:
         missing = OmegaConf.missing_keys(config)
         if missing:
@@ -29,6 +32,19 @@ def plain(config: DictConfig) -> dict[str, Any]:
         return OmegaConf.to_container(config, resolve=True)  # type: ignore[return-value]
     except OmegaConfBaseException as error:
         raise ConfigError(f"{error.full_key}: {str(error).splitlines()[0]}") from error
+
+
+def _write_reals(config: DictConfig) -> None:
+    """Whole numbers given for real options of the normalizer become real ones, as in labels: entmax_2.0, not entmax_2.
+
+    So one value has one label, however it is written.
+    """
+    options = OmegaConf.select(config, "normalizer", default=None)
+    map_ = REGISTRY.get(OmegaConf.select(config, "normalizer.map", default=None))
+    for option in inspect.signature(map_, eval_str=True).parameters.values() if map_ else ():
+        reals = float in (option.annotation, *get_args(option.annotation))
+        if reals and type(OmegaConf.select(options, option.name)) is int:
+            options[option.name] = float(options[option.name])
 
 
 Returns = list[Sequence[JobReturn]]

@@ -16,6 +16,8 @@ from bench.schema import ConfigError, suggest
 
 PASSED_ON = ("hydra",)
 """Keys that are Hydra's own business."""
+NOTHING = "experiment=null"
+"""What is so without a word, and which Hydra does not take as one."""
 LISTED = (ValueType.CHOICE_SWEEP, ValueType.SIMPLE_CHOICE_SWEEP, ValueType.RANGE_SWEEP)
 """Sweeps whose values stand on the command line."""
 
@@ -25,7 +27,7 @@ def check(arguments: Sequence[str], conf: Path) -> None:
 
     `arguments` are those of the command line; `conf` is the folder of the configuration.
     """
-    words = [word for word in arguments if "=" in word and not word.startswith("-")]
+    words = [word for word in arguments if "=" in word and not word.startswith("-") and word != NOTHING]
     try:
         overrides = OverridesParser.create().parse_overrides(words)
     except OverrideParseException as error:
@@ -97,10 +99,11 @@ def _leaves(content: dict[str, Any], prefix: str = "") -> Iterator[str]:
 
 
 def forced(arguments: Sequence[str], conf: Path) -> list[str]:
-    """`arguments` with the options of a group's choice (`dataset.patch=4`) marked so that Hydra always takes them.
+    """`arguments`, options of a group's choice (`dataset.patch=4`) marked so that Hydra always takes them.
 
     Hydra composes a sweep once without its swept choices and would refuse the option of a choice that is not made yet.
     Whether each run's choice has the option is seen by the schema, for every run of the sweep.
     """
     groups = tuple(f"{path.name}." for path in conf.iterdir() if path.is_dir() and path.name not in PASSED_ON)
-    return [f"++{word}" if word.startswith(groups) and "=" in word else word for word in arguments]
+    words = [word for word in arguments if word != NOTHING]
+    return [f"++{word}" if word.startswith(groups) and "=" in word else word for word in words]

@@ -1,14 +1,17 @@
 """Planning: from configurations to the runs to make, with everything refused that could fail for its configuration."""
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 
 from bench import inputs, provenance
 from bench.fingerprint import Identity, identify
+from bench.model import Shape
 from bench.records import record_path
 from bench.run import make_normalizer
 from bench.schema import ConfigError, RunConfig, validate
@@ -53,6 +56,7 @@ def plan(raws: Sequence[Mapping[str, Any]]) -> Plan:
     faults: dict[str, None] = {}
     code = provenance.code_version()
     jobs: dict[Path, Job] = {}
+    labels: dict[tuple[Path, str], str] = {}
     missing: dict[tuple[Any, ...], str] = {}
     for raw, config in zip(raws, configs, strict=True):
         wanted = (config.dataset.source, config.data.root, *config.dataset_options().items())
@@ -62,7 +66,7 @@ def plan(raws: Sequence[Mapping[str, Any]]) -> Plan:
         try:
             prepared = inputs.arrays(config)
             shape = inputs.shape(config, prepared)
-            _check_length(config, shape.tokens + 1)
+            _check_rows(config, prepared, shape)
         except DataError as error:
             missing[wanted] = str(error)
             result.unavailable.append((config.label, missing[wanted]))
@@ -74,6 +78,9 @@ def plan(raws: Sequence[Mapping[str, Any]]) -> Plan:
         if job.path in jobs:
             result.repeated.append(job.label)
         jobs[job.path] = job
+        label = labels.setdefault((job.results_dir, job.identity.fingerprint), job.label)
+        if label != job.label:
+            faults[f"{label} and {job.label} are one run under two labels; leave one of them out"] = None
     if faults:
         raise ConfigError("\n".join(faults))
     # Seed by seed, so that whatever slows the machine for a while slows all normalizers alike.
@@ -90,6 +97,8 @@ def _validated(raws: Sequence[Mapping[str, Any]]) -> list[RunConfig]:
             make_normalizer(config)
             if config.device == "cuda" and not torch.cuda.is_available():
                 raise ConfigError("device=cuda: torch finds no CUDA device here; use device=cpu or device=auto")
+            if config.threads > cores():
+                raise ConfigError(f"threads={config.threads} is more than the {cores()} processors there are here")
             configs.append(config)
         except ConfigError as error:
             faults[str(error)] = None
@@ -100,11 +109,27 @@ def _validated(raws: Sequence[Mapping[str, Any]]) -> list[RunConfig]:
     return configs
 
 
-def _check_length(config: RunConfig, n: int) -> None:
+def _check_rows(config: RunConfig, prepared: Prepared, shape: Shape) -> None:
+    """Raise ConfigError where the normalizer cannot normalize some row of the run."""
+    normalizer = make_normalizer(config).eval()
+    kept = slots = shape.tokens + 1  # with the CLS token
     try:
-        make_normalizer(config).check_length(n)
+        normalizer.check_length(slots)
+        if shape.mask_padding:
+            kept = 1 + _shortest(config, prepared)
+            scores = torch.zeros(1, shape.heads, slots, slots)
+            queries = torch.zeros(1, shape.heads, slots, shape.width // shape.heads)
+            normalizer(scores, torch.arange(slots) < kept, queries)
     except ValueError as error:
-        raise ConfigError(f"normalizer {config.normalizer.name} on {config.dataset.name}: {error}") from error
+        where = f" (dataset.mask_padding=true leaves {kept} of {slots} keys of a text)" if kept < slots else ""
+        raise ConfigError(f"normalizer {config.normalizer.name} on {config.dataset.name}{where}: {error}") from error
+
+
+def _shortest(config: RunConfig, prepared: Prepared) -> int:
+    """The number of tokens of the shortest text among all rows of the run."""
+    rows = inputs.rows(config, prepared)
+    train = prepared.train.x[np.concatenate([rows.train, rows.validation])]
+    return int(min((x != 0).sum(axis=1).min() for x in (train, prepared.test.x[rows.test])))
 
 
 def _job(raw: Mapping[str, Any], config: RunConfig, prepared: Prepared, code: Mapping[str, Any], n: int) -> Job:
@@ -121,3 +146,8 @@ def _job(raw: Mapping[str, Any], config: RunConfig, prepared: Prepared, code: Ma
         cost=float(train_rows * config.train.epochs * n),
         force=config.force,
     )
+
+
+def cores() -> int:
+    """The processors that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -5,17 +5,24 @@ what lies at that path when a new record is written, or what cannot be read, mov
 This module imports neither torch nor the rest of the harness, so that the analysis starts fast.
 """
 
-import contextlib
 import json
+import math
 import os
 from collections.abc import Iterable, Iterator
+from itertools import count
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+if TYPE_CHECKING:
+    from filelock import FileLock
+
 SCHEMA = 1
 ARCHIVE = ".archive"
+LOCKS = ".locks"
+LEVELS = 20
+"""How deep a record may be nested: more than any is, and less than what a recursive function can follow."""
 NAME_PATTERN = r"^[a-z0-9][a-z0-9_.+-]*$"
 
 Status = Literal["completed", "failed", "interrupted"]
@@ -43,8 +50,8 @@ class Record(BaseModel):
     schema_version: Literal[1] = Field(alias="schema")
     dataset: str = Field(pattern=NAME_PATTERN)
     normalizer: str = Field(pattern=NAME_PATTERN)
-    seed: int = Field(ge=0)
-    fingerprint: str
+    seed: int = Field(ge=0, lt=2**63)
+    fingerprint: str = Field(pattern=r"^[^/\\]+$")
     setting: str
     cell: str
     status: Status
@@ -74,11 +81,16 @@ def read(path: Path) -> Record:
     Raises RecordError, naming the file, where it is not a whole record of this schema.
     """
     try:
-        content = json.loads(path.read_text(encoding="utf-8"), parse_constant=_refuse_constant)
+        content = json.loads(
+            path.read_text(encoding="utf-8"),
+            parse_constant=_refuse_number,
+            parse_float=_finite,
+            object_pairs_hook=_each_key_once,
+        )
     except UnicodeDecodeError as error:
         raise RecordError(path, f"not UTF-8 text ({error.reason} at byte {error.start})") from error
-    except _ConstantError as error:
-        raise RecordError(path, f"holds {error}, which is no number of a result") from error
+    except _ContentError as error:
+        raise RecordError(path, f"holds {error}") from error
     except OSError as error:
         raise RecordError(path, f"cannot be read ({error.strerror})") from error
     except (ValueError, RecursionError) as error:
@@ -87,6 +99,8 @@ def read(path: Path) -> Record:
         raise RecordError(path, f"holds a JSON {type(content).__name__}, not an object")
     if content.get("schema") != SCHEMA:
         raise RecordError(path, f"has schema {content.get('schema')!r}; this version reads schema {SCHEMA}")
+    if _is_deep(content):
+        raise RecordError(path, f"is nested more than {LEVELS} levels deep")
     try:
         return Record.model_validate(content)
     except ValidationError as error:
@@ -95,16 +109,35 @@ def read(path: Path) -> Record:
         raise RecordError(path, f"field {where}: {first['msg']}") from error
 
 
-class _ConstantError(Exception):
-    """NaN or an infinity in a JSON file."""
+class _ContentError(Exception):
+    """What JSON allows and a record does not."""
 
 
-def _refuse_constant(name: str) -> None:
-    raise _ConstantError(name)
+def _refuse_number(text: str) -> NoReturn:
+    raise _ContentError(f"{text}, which is no number of a result")
+
+
+def _finite(text: str) -> float:
+    return value if math.isfinite(value := float(text)) else _refuse_number(text)
+
+
+def _each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    content = dict(pairs)
+    if len(content) < len(pairs):
+        raise _ContentError(f"a key twice, among {', '.join(content)}")
+    return content
+
+
+def _is_deep(content: Any) -> bool:
+    level = [content]
+    for _ in range(LEVELS):
+        parts = (part.values() if isinstance(part, dict) else part for part in level)
+        level = [value for values in parts for value in values if isinstance(value, dict | list)]
+    return bool(level)
 
 
 def write(path: Path, record: Record, results_dir: Path) -> None:
-    """Write `record` to `path` in one step; an older file there is archived first.
+    """Write `record` to `path` in one step; what lies there is archived first.
 
     A reader sees the old file, no file, or the whole new one, never a part. Raises OSError where the disk refuses.
     """
@@ -124,17 +157,25 @@ def write(path: Path, record: Record, results_dir: Path) -> None:
 
 
 def archive(path: Path, results_dir: Path) -> Path:
-    """Move the file at `path` under `<results_dir>/.archive`, keeping its readable path; returns where it lies now."""
+    """Move what lies at `path` under `<results_dir>/.archive`, keeping its readable path; returns where it lies now.
+
+    Whoever may not be alone holds the `lock` of the run, to which the names under the archive belong.
+    """
     folder = results_dir / ARCHIVE / path.parent.relative_to(results_dir)
     folder.mkdir(parents=True, exist_ok=True)
-    for number in range(1, 1_000_000):
-        target = folder / f"{path.stem}.{number}{path.suffix}"
-        # A hard link fails where the name is taken, so two processes never pick the same one.
-        with contextlib.suppress(FileExistsError):
-            os.link(path, target)
-            path.unlink()
-            return target
-    raise RecordError(path, f"could not be archived: {folder} is full")
+    targets = (folder / f"{path.stem}.{number}{path.suffix}" for number in count(1))
+    return path.rename(next(target for target in targets if not target.exists()))  # a folder as well as a file
+
+
+def lock(results_dir: Path, fingerprint: str, *, wait: bool) -> "FileLock":
+    """The lock of a run, held while what lies at its path is looked at and replaced.
+
+    Taking it raises filelock.Timeout where another process has it and it may not `wait`.
+    """
+    from filelock import FileLock  # here, because whoever only reads needs none
+
+    (results_dir / LOCKS).mkdir(parents=True, exist_ok=True)
+    return FileLock(results_dir / LOCKS / f"{fingerprint}.lock", timeout=-1 if wait else 0)
 
 
 def files(folder: Path) -> Iterator[Path]:

@@ -2,13 +2,11 @@
 
 import base64
 import os
-import resource
 import sys
 import time
 import traceback
 import zlib
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,11 +18,13 @@ from bench.allocator import keep_memory
 from bench.arithmetic import Forward, autocast
 from bench.fingerprint import Identity
 from bench.measure import attention_statistics, predict
+from bench.memory import peak_mb, reset_peak
 from bench.model import CompactClassifier, Shape
 from bench.records import SCHEMA, Record
 from bench.schema import RunConfig
 from bench.streams import global_stream, stream
-from bench.train import NonFiniteLossError, Schedule, train
+from bench.tracking import Seen, Tracker, attention_maps, by_head, open_tracker, watched
+from bench.train import Curves, NonFiniteLossError, Schedule, train
 from normalizers import Normalizer, build, native
 
 
@@ -35,14 +35,17 @@ def perform(config: RunConfig, identity: Identity, code: Mapping[str, Any]) -> R
     """
     start = time.perf_counter()
     content = heading(config, identity, code)
+    tracker, seen = open_tracker(config, content), Seen()
     try:
-        content |= _measured(config, content["provenance"]) | {"status": "completed"}
+        content |= _measured(config, content["provenance"], tracker, seen) | {"status": "completed"}
         content["metrics"]["wall_seconds"] = time.perf_counter() - start
     except KeyboardInterrupt:
         content |= {"status": "interrupted"}
     except Exception as error:
         content |= {"status": "failed", "error": describe(error)}
-    return Record.model_validate(content)
+    record = Record.model_validate(content)
+    tracker.end(record, seen)
+    return record
 
 
 def lost(config: RunConfig, identity: Identity, code: Mapping[str, Any], reason: str) -> Record:
@@ -102,7 +105,7 @@ def choose_device(name: str) -> torch.device:
     return torch.device(name)
 
 
-def _measured(config: RunConfig, origin: dict[str, Any]) -> dict[str, Any]:
+def _measured(config: RunConfig, origin: dict[str, Any], tracker: Tracker, seen: Seen) -> dict[str, Any]:
     torch.set_num_threads(config.threads)
     keep_memory()
     device = choose_device(config.device)
@@ -113,14 +116,16 @@ def _measured(config: RunConfig, origin: dict[str, Any]) -> dict[str, Any]:
     data = inputs.tensors(config, prepared, device)
     shape = inputs.shape(config, prepared)
     model = make_model(config, shape, device)
-    _reset_peak_memory(device)
+    reset_peak(device)
 
-    def after_epoch(_epoch: int) -> dict[str, Any]:
+    def after_epoch(epoch: int, curves: Curves) -> dict[str, Any]:
         learned = _learned(model)
-        if len(data.validation[0]):
-            with autocast(config.train.precision, device):
+        with autocast(config.train.precision, device):
+            if len(data.validation[0]):
                 held_out = predict(model, *data.validation)
-            learned |= {"validation_loss": held_out.loss, "validation_accuracy": held_out.accuracy}
+                learned |= {"validation_loss": held_out.loss, "validation_accuracy": held_out.accuracy}
+            if tracker.watches:
+                tracker.epoch(epoch, _told(model, data, curves))
         return learned
 
     schedule = Schedule(**config.train.model_dump(exclude={"precision"}))
@@ -131,6 +136,9 @@ def _measured(config: RunConfig, origin: dict[str, Any]) -> dict[str, Any]:
     with autocast(config.train.precision, device):
         test, attention = predict(model, *data.test), attention_statistics(model, data.test[0])
         held_out = predict(model, *data.validation) if len(data.validation[0]) else None
+        if tracker.watches:
+            seen.truth, seen.predictions = data.test[1].cpu().numpy(), test.predictions
+            seen.maps = attention_maps(model, data.test[0])
     if not np.isfinite(test.loss):
         raise NonFiniteLossError(f"the test loss is {test.loss}; a lower train.learning_rate may help")
     learned = _learned(model)
@@ -142,7 +150,7 @@ def _measured(config: RunConfig, origin: dict[str, Any]) -> dict[str, Any]:
         "train_seconds": sum(curves.seconds),
         "train_cpu_seconds": sum(curves.cpu_seconds),
         "inference_seconds": test.seconds,
-        "peak_memory_mb": _peak_memory_mb(device),
+        "peak_memory_mb": peak_mb(device),
         "parameters": float(sum(p.numel() for p in model.parameters())),
         "alpha_mean": float(np.mean(learned["alpha"])) if "alpha" in learned else None,
     }
@@ -164,6 +172,15 @@ def _measured(config: RunConfig, origin: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def _told(model: CompactClassifier, data: inputs.Inputs, curves: Curves) -> dict[str, float]:
+    """What a tracker is told of the last epoch, on validation rows where the run has some, else on test rows."""
+    values = {f"train/{name}": getattr(curves, name)[-1] for name in ("train_loss", "gradient_norm", "seconds")}
+    for name, per_block in _learned(model).items():
+        values |= by_head(name, per_block)
+    held_out = len(data.validation[0]) > 0
+    return values | watched(model, data.validation if held_out else data.test, "validation" if held_out else "test")
+
+
 def _learned(model: CompactClassifier) -> dict[str, Any]:
     """Learned parameters of the normalizers by name, each as blocks × heads."""
     per_block = [normalizer.learned() for normalizer in model.normalizers()]
@@ -183,24 +200,3 @@ def decode(content: Mapping[str, Any]) -> NDArray[np.int64]:
 
 def _device_name(device: torch.device) -> str:
     return torch.cuda.get_device_name(device) if device.type == "cuda" else device.type
-
-
-def _reset_peak_memory(device: torch.device) -> None:
-    if device.type == "cuda":
-        torch.cuda.reset_peak_memory_stats(device)
-        return
-    try:  # Linux: forget the high-water mark of earlier runs in this process
-        Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
-    except OSError:
-        return
-
-
-def _peak_memory_mb(device: torch.device) -> float:
-    """MiB: memory allocated on the device, or on a CPU the resident memory of the whole process."""
-    if device.type == "cuda":
-        return torch.cuda.max_memory_allocated(device) / 2**20
-    try:
-        status = Path("/proc/self/status").read_text(encoding="ascii")
-        return next(float(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM")) / 2**10
-    except (OSError, StopIteration):
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**10

@@ -81,6 +81,17 @@ class DataConfig(_Strict):
     root: str = Field(min_length=1)
 
 
+class TrackerConfig(_Strict):
+    """Who watches the run; see `bench.tracking`. The rest is for `kind: wandb`."""
+
+    kind: Literal["none", "wandb"]
+    mode: Literal["online", "offline", "disabled"] = "offline"
+    project: str = Field(default="normbench", min_length=1)
+    entity: str | None = None
+    dir: str = Field(default=".wandb", min_length=1)
+    images: bool = True
+
+
 class RunConfig(_Strict):
     """One run, and how to carry it out. `dataset` and `normalizer` hold their own options as well."""
 
@@ -93,6 +104,8 @@ class RunConfig(_Strict):
     data: DataConfig
     parallel: int | None = Field(ge=1)
     threads: int = Field(ge=1)
+    tracker: TrackerConfig
+    tags: list[str]
     device: Literal["auto", "cpu", "cuda"]
     compile: bool
     force: bool

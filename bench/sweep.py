@@ -1,20 +1,20 @@
 """A sweep: plan everything, skip what is done, make the rest, and say at the end what became of it."""
 
-import os
 import signal
 import sys
+import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bench.plan import Job, Plan, plan
+from bench.plan import Job, Plan, cores, plan
 from bench.pool import in_this_process, in_workers, interrupt
 from bench.progress import Progress, duration
-from bench.records import RecordError
+from bench.records import ARCHIVE, LOCKS, RecordError
 from bench.schema import ConfigError
-from bench.work import LOCKS, finished, set_aside
+from bench.work import finished
 
 INTERRUPTED = 130
 """Exit code after Ctrl-C, as shells have it."""
@@ -38,9 +38,10 @@ def sweep(raws: Sequence[Mapping[str, Any]]) -> int:
     start = time.monotonic()
     planned = plan(raws)
     _say_repeated(planned)
-    _check_writable(Path(raws[0]["results_dir"]))
     todo, done = _divide(planned.jobs)
-    workers = min(raws[0]["parallel"] or max(1, _cores() // raws[0]["threads"]), max(len(todo), 1))
+    for folder in dict.fromkeys(job.results_dir for job in todo):
+        _check_writable(folder)
+    workers = min(raws[0]["parallel"] or max(1, cores() // raws[0]["threads"]), max(len(todo), 1))
     if done:
         print(f"{done} already done{', skipped (force=true makes them again)' if todo else ''}")
     failures = [Failure(label, reason) for label, reason in planned.unavailable]
@@ -64,7 +65,7 @@ def _make(todo: list[Job], done: int, workers: int, *, stop: bool, failures: lis
             if outcome.status == "interrupted":
                 return True
             if outcome.status == "failed":
-                failures.append(Failure(job.label, outcome.error, job.path))
+                failures.append(Failure(job.label, outcome.error, job.path if outcome.left else None))
                 if stop:
                     print("stopped at the first failure (on_error=stop)")
                     return False
@@ -76,14 +77,14 @@ def _make(todo: list[Job], done: int, workers: int, *, stop: bool, failures: lis
 
 
 def _divide(jobs: Sequence[Job]) -> tuple[list[Job], int]:
-    """The jobs to make, and how many are done; a broken record is named, set aside and made again."""
+    """The jobs to make, and how many are done; a broken record is named, and set aside when its run is made again."""
     todo = []
     for job in jobs:
         try:
             if finished(job) and not job.force:
                 continue
         except RecordError as error:
-            print(f"notice: {error}; set aside as {set_aside(job)}, the run is made again", file=sys.stderr)
+            print(f"notice: {error}; the run is made again, and this set aside in {ARCHIVE}", file=sys.stderr)
         todo.append(job)
     return todo, len(jobs) - len(todo)
 
@@ -127,6 +128,7 @@ def _listed(failures: Sequence[Failure]) -> list[str]:
 def _check_writable(folder: Path) -> None:
     try:
         (folder / LOCKS).mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=folder / LOCKS).close()
     except OSError as error:
         raise ConfigError(f"results_dir={folder} cannot be written ({error.strerror}); name another folder") from error
 
@@ -136,7 +138,3 @@ def _recorded(job: Job) -> bool:
         return finished(job)
     except RecordError:
         return False
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

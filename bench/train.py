@@ -44,11 +44,11 @@ def train(
     y: Tensor,
     schedule: Schedule,
     order: torch.Generator,
-    after_epoch: Callable[[int], dict[str, Any]],
+    after_epoch: Callable[[int, Curves], dict[str, Any]],
 ) -> Curves:
     """Train `model`, whose class scores for inputs are `forward(inputs)`, on rows `x` with classes `y`.
 
-    `order` draws the batches. `after_epoch(epoch)` runs outside the clock; what it returns joins the curves.
+    `order` draws the batches. `after_epoch(epoch, curves)` runs outside the clock; what it returns joins them.
     Raises NonFiniteLossError at the end of an epoch whose mean loss is not finite.
     """
     optimizer = make_optimizer(model, schedule)
@@ -75,7 +75,7 @@ def train(
             )
         curves.train_loss.append(mean_loss)
         curves.gradient_norm.append(mean_norm)
-        for name, value in after_epoch(epoch).items():
+        for name, value in after_epoch(epoch, curves).items():
             curves.extra.setdefault(name, []).append(value)
     return curves
 

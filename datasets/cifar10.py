@@ -122,8 +122,11 @@ def _provide_python_release(root: Path, batches: Sequence[str]) -> None:
         except DataError as error:
             raise DataError(f"{error} {_what_would_do(root, batches)}") from error
     with tempfile.TemporaryDirectory(prefix=".cifar10-", dir=root) as part:
-        with tarfile.open(archive) as tar:
-            tar.extractall(part, filter="data")
+        try:
+            with tarfile.open(archive) as tar:
+                tar.extractall(part, filter="data")
+        except tarfile.TarError as error:  # among them any member that would lie elsewhere
+            raise DataError(f"{archive} cannot be unpacked ({error}). Replace it by the official file.") from error
         folder = root / CIFAR10.base_folder
         folder.mkdir(exist_ok=True)
         for file in (Path(part) / CIFAR10.base_folder).iterdir():

@@ -5,7 +5,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from functools import cache
 from pathlib import Path
@@ -14,6 +14,8 @@ from typing import Any, cast
 from hydra import compose, initialize_config_dir
 from omegaconf import DictConfig, OmegaConf
 
+import bench.sweep
+import bench.work
 from bench import inputs, records
 from bench.fingerprint import identify
 from bench.launcher import plain
@@ -129,6 +131,17 @@ def end(process: subprocess.Popen[str]) -> None:
     for pipe in (process.stdout, process.stderr):
         assert pipe is not None
         pipe.close()
+
+
+def sweep_and_tell(raws: Sequence[Mapping[str, Any]], begun: Any) -> None:
+    """The sweep, in a process of its own; the event `begun` is set when its first run begins."""
+
+    def tell(*arguments: Any) -> Record:
+        begun.set()
+        return perform(*arguments)
+
+    bench.work.perform = tell
+    bench.sweep.sweep(raws)
 
 
 def group(leader: int) -> dict[int, float]:

@@ -9,6 +9,8 @@ import pytest
 from omegaconf import OmegaConf
 
 import bench.launcher
+import bench.sweep
+from bench.fingerprint import identify
 from bench.launcher import plain
 from bench.schema import ConfigError, validate
 from tests.bench.helpers import PUBLISHED
@@ -151,6 +153,33 @@ def test_what_is_missing_is_named_by_its_full_key(content: dict[str, Any], messa
 def test_a_value_that_refers_to_the_seed_follows_it(command: Command, planned: list[dict[str, Any]]) -> None:
     command("-m", "dataset=digits", "normalizer=softmax", "seed=3,4", "results_dir=r/s${seed}")
     assert [(content["seed"], content["results_dir"]) for content in planned] == [(3, "r/s3"), (4, "r/s4")]
+
+
+def test_one_value_has_one_label_and_one_fingerprint_however_it_is_written(
+    command: Command, planned: list[dict[str, Any]]
+) -> None:
+    code, _, err = command("-m", "dataset=digits", "normalizer=entmax", "normalizer.alpha=2,2.0,2e0,1.5")
+    assert (code, err) == (0, "")
+    assert [raw["normalizer"]["name"] for raw in planned] == ["entmax_2.0"] * 3 + ["entmax_1.5"]
+    assert len({identify(validate(raw), "data").fingerprint for raw in planned}) == 2
+    command("-m", "dataset=digits", "normalizer=topk", "normalizer.ratio=1", "normalizer.k=null")
+    assert planned[-1]["normalizer"] == {"name": "topk_1.0", "map": "topk", "ratio": 1.0, "k": None}
+    command("-m", "dataset=digits", "normalizer=topk", "normalizer.ratio=null", "normalizer.k=3", "normalizer.name=k3")
+    assert planned[-1]["normalizer"] == {"name": "k3", "map": "topk", "ratio": None, "k": 3}
+
+
+def test_the_order_of_overrides_and_the_way_a_run_is_started_do_not_change_its_fingerprint(
+    command: Command, planned: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bench.sweep, "sweep", bench.launcher.sweep)  # that of a run without -m
+    words = ["dataset=digits", "normalizer=topk", "normalizer.ratio=0.5", "train.epochs=3", "seed=4", "dataset.patch=4"]
+    command(*words)
+    command(*reversed(words), "results_dir=elsewhere", "parallel=2")
+    command("-m", *words[3:], *words[:3], "experiment=null")
+    command("-m", *words[:4], "seed=3,4", *words[5:])
+    assert len(planned) == 5
+    found = {identify(validate(raw), "data").fingerprint for raw in planned if raw["seed"] == 4}
+    assert len(found) == 1
 
 
 def test_a_sweep_leaves_nothing_in_the_working_directory(command: Command, planned: list[dict[str, Any]]) -> None:

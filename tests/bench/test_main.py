@@ -23,7 +23,7 @@ Command = Callable[..., tuple[int, str, str]]
         (("dataset=digits", "normalizer=softmax", "normalizer.ratio=0.5"), "normalizer.ratio is not a key"),
         (
             ("dataset=digits", "normalizer=topk", "normalizer.ratio=0"),
-            "normalizer topk_0: ratio must be in (0, 1], got ratio=0",
+            "normalizer topk_0.0: ratio must be in (0, 1], got ratio=0.0",
         ),
         (("dataset=digits", "normalizer=softmax", "seed=0,1"), "--multirun"),
         (

@@ -47,6 +47,7 @@ def test_every_fault_has_a_line() -> None:
     "words",
     [
         ["--help"],
+        ["dataset=digits", "experiment=null"],
         ["-m", "dataset=digits,marker", "normalizer=glob(topk*)", "seed=range(5)"],
         ["dataset=digits", "normalizer=topk_025", "normalizer.ratio=0.1,0.2", "normalizer.k=null"],
         [

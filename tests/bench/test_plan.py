@@ -3,12 +3,14 @@
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
-from bench.plan import plan
+from bench import inputs
+from bench.plan import cores, plan
 from bench.schema import ConfigError
-from datasets import DataError
-from tests.bench.helpers import changed, raw
+from datasets import SOURCES, Arrays, DataError, Rows, Source
+from tests.bench.helpers import CONF, changed, raw
 
 
 def test_every_run_is_planned_once_and_the_longest_first(tiny: tuple[str, ...], tmp_path: Path) -> None:
@@ -84,6 +86,65 @@ def test_every_bad_run_of_a_sweep_is_named_in_one_go(tiny: tuple[str, ...]) -> N
     assert len(str(caught.value).splitlines()) == 2
 
 
+def test_more_threads_than_processors_are_refused_with_their_number(tiny: tuple[str, ...]) -> None:
+    with pytest.raises(ConfigError) as caught:
+        plan([changed(raw(*tiny), "threads", 10_000)])
+    assert str(caught.value) == f"threads=10000 is more than the {cores()} processors there are here"
+    assert len(plan([changed(raw(*tiny), "threads", cores())]).jobs) == 1
+
+
+def test_one_run_under_two_labels_is_refused_with_both(tiny: tuple[str, ...]) -> None:
+    two = [raw(*tiny, normalizer=name) for name in ("topk_025", "topk")]
+    with pytest.raises(ConfigError) as caught:
+        plan(two)
+    assert str(caught.value) == (
+        "digits/topk_025/seed=0 and digits/topk_0.25/seed=0 are one run under two labels; leave one of them out"
+    )
+    apart = [changed(content, "results_dir", name) for content, name in zip(two, "ab", strict=True)]
+    assert len(plan(apart).jobs) == 2
+
+
+@pytest.fixture
+def texts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
+    """Overrides for a text data set whose post in row 7 of 20 has three words, and all others all eight."""
+    ids = np.full((20, 8), 5, dtype=np.int32)
+    ids[7, 3:] = 0
+    rows = Rows(ids, np.arange(20) % 2)
+    full = Rows(np.full((20, 8), 5, dtype=np.int32), rows.y)
+    monkeypatch.setitem(SOURCES, "marker", Source("tokens", lambda _: Arrays(rows, full, classes=2, vocabulary=9)))
+    own = "name=texts source=marker train_limit=20 test_limit=20 validation=0 epochs=1"
+    return [*(f"dataset.{word}" for word in own.split()), "dataset.mask_padding=true", f"data.root={tmp_path}"]
+
+
+def on_texts(texts: list[str], *words: str, normalizer: str) -> dict[str, Any]:
+    content = raw(*texts, *words, dataset="marker", normalizer=normalizer)
+    for option in ("vocabulary", "length", "answer"):
+        del content["dataset"][option]
+    return content
+
+
+def test_a_text_too_short_for_the_normalizer_is_found_before_anything_trains(texts: list[str]) -> None:
+    content = on_texts(texts, "normalizer.upper=0.24", normalizer="constrained_sparsemax")
+    with pytest.raises(ConfigError) as caught:
+        plan([content])
+    where = "on texts (dataset.mask_padding=true leaves 4 of 9 keys of a text)"
+    assert str(caught.value).startswith(f"normalizer constrained_sparsemax_0.24 {where}: upper must sum to at least 1")
+    assert len(plan([changed(content, "normalizer.upper", 0.25)]).jobs) == 1
+    assert len(plan([changed(content, "dataset.mask_padding", False)]).jobs) == 1
+    # A run that does not draw that text can be made.
+    order = np.random.default_rng(0).permutation(20).tolist()
+    without = changed(content, "dataset.train_limit", order.index(7))
+    assert len(plan([without]).jobs) == 1
+    for key, value in (("dataset.train_limit", order.index(7) + 1), ("dataset.validation", 1)):
+        with pytest.raises(ConfigError, match="leaves 4 of 9 keys"):
+            plan([changed(without, key, value)])
+
+
+@pytest.mark.parametrize("name", sorted(path.stem for path in (CONF / "normalizer").glob("*.yaml")))
+def test_every_normalizer_can_be_planned_on_masked_texts(texts: list[str], name: str) -> None:
+    assert len(plan([on_texts(texts, normalizer=name)]).jobs) == 1
+
+
 def broken(root: Path) -> Path:
     """A data folder whose KMNIST is a file cut short under the right name."""
     folder = root / "KMNIST" / "raw"
@@ -102,8 +163,6 @@ def test_a_data_set_that_cannot_be_had_takes_only_its_own_runs(tmp_path: Path) -
 
 
 def test_one_split_that_cannot_be_had_leaves_the_other(tiny: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
-    from bench import inputs
-
     one = raw(*tiny)
     other = changed(one, "data.root", "nowhere")
     arrays = inputs.arrays

@@ -2,10 +2,12 @@
 
 import multiprocessing
 import os
+import random
 import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -15,7 +17,10 @@ import pytest
 import bench.sweep
 from bench import records
 from bench.plan import Job
+from bench.pool import STOP_SECONDS
 from tests.bench.helpers import (
+    ROOT,
+    TIMEOUT,
     archived,
     by_epochs,
     changed,
@@ -23,7 +28,10 @@ from tests.bench.helpers import (
     finish,
     group,
     raw,
+    recorded,
+    results,
     start,
+    sweep_and_tell,
     wait_for,
     wait_until_training,
 )
@@ -115,8 +123,8 @@ def test_no_worker_outlives_a_sweep_that_is_killed_alone(
 
 @pytest.mark.parametrize(
     ("number", "workers"),
-    [(signal.SIGINT, 2), (signal.SIGTERM, 1)],
-    ids=["Ctrl-C with workers", "SIGTERM without"],
+    [(signal.SIGINT, 2), (signal.SIGINT, 1), (signal.SIGTERM, 2), (signal.SIGTERM, 1)],
+    ids=["Ctrl-C with workers", "Ctrl-C without", "SIGTERM with workers", "SIGTERM without"],
 )
 def test_an_interrupt_records_the_run_in_progress_and_leaves_the_rest(
     started: Start, folder: Path, left: Callable[[], list[int]], number: signal.Signals, workers: int
@@ -126,12 +134,65 @@ def test_an_interrupt_records_the_run_in_progress_and_leaves_the_rest(
     wait_until_training(process, folder, done=len(done))
     # A terminal sends Ctrl-C to every process of the group; a scheduler ends the one it started.
     (os.killpg if number == signal.SIGINT else os.kill)(process.pid, number)
+    sent = time.monotonic()
     code, out, err = finish(process)
+    assert time.monotonic() - sent < STOP_SECONDS
     assert code == 130, err
     assert f"{len(done)} of 4 runs are recorded in {folder}" in out
     assert err == "interrupted; the same command goes on where this one stopped\n"
     assert by_epochs(folder) == done | {EPOCHS[3]: "interrupted"}
     assert sorted(left()) == sorted(set(EPOCHS) - set(done))
+
+
+KILLS = 20
+
+
+def tables(folder: Path) -> dict[str, bytes]:
+    """The tables of the records in `folder` by name; those of clocks left out."""
+    words = [f"records={folder}", f"out={folder.with_suffix('.out')}", "analysis=demo", "analysis.missing=drop"]
+    subprocess.run([sys.executable, "-m", "analysis", *words], cwd=ROOT, check=True, capture_output=True)
+    made = folder.with_suffix(".out") / "tables"
+    return {path.name: path.read_bytes() for path in made.iterdir() if path.stem != "runtime"}
+
+
+def test_a_sweep_killed_twenty_times_ends_in_the_tables_of_one_left_alone(
+    tiny: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def runs(name: str) -> list[Raw]:
+        words = (*tiny, "parallel=1", f"results_dir={tmp_path / name}")
+        return [raw(*words, f"seed={seed}", normalizer=name) for name in ("softmax", "sparsemax") for seed in range(15)]
+
+    assert bench.sweep.sweep(runs("whole")) == 0
+    whole = recorded(tmp_path / "whole")
+    a_run = min(record.metrics["wall_seconds"] or 0 for record in whole.values())
+    killed, moment = tmp_path / "killed", random.Random(0)
+    # A server that has imported torch once forks the sweeps that are killed.
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["bench.sweep"])
+    for _ in range(KILLS):
+        before, begun = len(list(records.files(killed))), context.Event()
+        process = context.Process(target=sweep_and_tell, args=(runs("killed"), begun))
+        process.start()
+        assert begun.wait(TIMEOUT)
+        time.sleep(moment.uniform(0, 1.5 * a_run))
+        process.kill()
+        process.join()
+        assert process.exitcode == -signal.SIGKILL
+        found, broken = records.scan([killed])
+        assert broken == []
+        assert len(found) >= before
+        assert {record.status for _, record in found} <= {"completed"}
+    left = 30 - len(list(records.files(killed)))
+    capsys.readouterr()
+    assert bench.sweep.sweep(runs("killed")) == 0
+    assert left > 0
+    assert f"{left} to run with 1 worker" in capsys.readouterr().out
+    again = recorded(killed)
+    assert {key: results(record) for key, record in again.items()} == {key: results(r) for key, r in whole.items()}
+    assert archived(killed) == []
+    made = tables(killed)
+    assert {"main_results.csv", "paired_vs_softmax.csv"} <= set(made)
+    assert made == tables(tmp_path / "whole")
 
 
 def test_a_killed_worker_costs_its_own_run(raws: list[Raw], folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -103,6 +103,15 @@ def test_a_broken_file_is_archived_as_it_is(path: Path, tmp_path: Path) -> None:
     assert not path.exists()
 
 
+def test_a_folder_in_the_place_of_a_record_is_archived_with_all_it_holds(path: Path, tmp_path: Path) -> None:
+    path.mkdir(parents=True)
+    (path / "notes.txt").write_text("kept", encoding="utf-8")
+    write(path, made(), tmp_path)
+    assert read(path) == made()
+    place = tmp_path / records.ARCHIVE / "digits" / "hae" / f"{path.stem}.1.json"
+    assert (place / "notes.txt").read_text(encoding="utf-8") == "kept"
+
+
 def text(**changes: Any) -> bytes:
     return json.dumps(FIELDS | changes).encode()
 
@@ -122,12 +131,24 @@ def text(**changes: Any) -> bytes:
         (text(surprise=1), "field surprise: Extra inputs are not permitted"),
         (text(metrics={"accuracy": float("nan")}), "holds NaN, which is no number of a result"),
         (text(metrics={"accuracy": -float("inf")}), "holds -Infinity, which is no number of a result"),
-        (text().replace(b"0.30000000000000004", b"1e999"), "field metrics.accuracy: Input should be a finite number"),
+        (text().replace(b"0.30000000000000004", b"1e999"), "holds 1e999, which is no number of a result"),
         (text(metrics={"accuracy": "0.5"}), "field metrics.accuracy: Input should be a valid number"),
+        (text(curves={"a": [{"b": -0.5}]}).replace(b"-0.5", b"-1e999"), "holds -1e999, which is no number of a result"),
+        (text().replace(b'"seed": 3', b'"seed": 3' + b"0" * 5000), "not whole JSON (Exceeds the limit"),
+        (text(metrics={"accuracy": 10**400}), "field metrics.accuracy: Input should be a valid number"),
+        (text(metrics={"accuracy": True}), "field metrics.accuracy: Input should be a valid number"),
+        (text(seed=2**63), f"field seed: Input should be less than {2**63}"),
         (text(seed=3.0), "field seed: Input should be a valid integer"),
         (text(seed=-1), "field seed: Input should be greater than or equal to 0"),
         (text(status="done"), "field status: Input should be 'completed', 'failed' or 'interrupted'"),
         (text(dataset="../etc"), "field dataset: String should match pattern"),
+        (text(normalizer="hae\n"), "field normalizer: String should match pattern"),
+        (text(fingerprint="/../../etc"), "field fingerprint: String should match pattern"),
+        (text(fingerprint="\ud800"), "field fingerprint: Input should be a valid string"),
+        (text(config={"a": "x"}).replace(b'"x"', b"[" * 19 + b"]" * 19), "is nested more than 20 levels deep"),
+        (b'{"a":' * 900 + b"1" + b"}" * 900, "has schema None"),
+        (text(error=None)[:-1] + b', "seed": 4}', "holds a key twice, among schema, dataset, "),
+        (b"\xef\xbb\xbf" + text(), "not whole JSON (Unexpected UTF-8 BOM"),
         (json.dumps({k: v for k, v in FIELDS.items() if k != "cell"}).encode(), "field cell: Field required"),
     ],
 )
@@ -144,6 +165,12 @@ def test_what_is_no_record_is_refused_by_file_and_reason(
     found, broken = scan([tmp_path])
     assert [p for p, _ in found] == [whole]
     assert [error.path for error in broken] == [path]
+
+
+def test_a_record_may_be_nested_to_the_limit(path: Path) -> None:
+    path.parent.mkdir(parents=True)
+    path.write_bytes(text(config={"a": "x"}).replace(b'"x"', b"[" * 18 + b"]" * 18))
+    assert read(path).config["a"] != "x"
 
 
 @pytest.mark.parametrize("field", ["curves", "attention"])

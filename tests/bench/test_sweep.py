@@ -1,14 +1,22 @@
 """Sweeps without worker processes: what is made, skipped, made again and said."""
 
+import errno
+import os
+import time
 from collections.abc import Callable
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import bench.sweep
 from bench import records
+from bench.plan import plan
 from bench.records import Record, read
+from bench.schema import ConfigError
 from bench.sweep import sweep
+from datasets import prepare
 from tests.bench.helpers import archived, changed, raw, recorded, results
 
 Sweep = Callable[..., tuple[int, str, str]]
@@ -147,7 +155,7 @@ def test_a_broken_record_is_named_set_aside_and_made_again(
     assert err.startswith(f"notice: {path}: not ")
     assert out.startswith("1 already done, skipped")
     place = tmp_path / "r" / records.ARCHIVE / "digits" / "softmax" / f"{path.stem}.1.json"
-    assert f"; set aside as {place}, the run is made again\n" in err
+    assert "; the run is made again, and this set aside in .archive\n" in err
     assert place.read_bytes() == half
     after = recorded(tmp_path / "r")
     assert {key: results(record) for key, record in after.items()} == {k: results(r) for k, r in before.items()}
@@ -195,13 +203,97 @@ def test_a_data_set_that_cannot_be_had_is_listed_and_the_others_go_on(
     assert len(recorded(tmp_path / "r")) == 2
 
 
+@pytest.mark.parametrize("name", ["train_x.npy", "train_y.npy", "test_x.npy", "test_y.npy", "manifest.json"])
+def test_one_flipped_bit_of_prepared_data_takes_its_runs_and_is_named(
+    four: list[Raw], say: Sweep, tmp_path: Path, name: str
+) -> None:
+    path = prepare("digits", tmp_path / "data").folder / name
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 4
+    path.write_bytes(content)
+    code, out, err = say([changed(four[0], "data.root", str(tmp_path / "data")), four[1]])
+    assert code == 1
+    assert "1 of 2 runs are recorded" in out
+    assert f"1 failed:\n  digits/softmax/seed=0: {path} is damaged: " in err
+    assert [key[2] for key in recorded(tmp_path / "r")] == [1]
+
+
 def test_a_folder_that_cannot_be_written_is_a_listed_failure(four: list[Raw], say: Sweep, tmp_path: Path) -> None:
     (tmp_path / "r").mkdir()
     (tmp_path / "r" / "digits").write_text("a file where the folder should be", encoding="utf-8")
     code, out, err = say(four[:1])
     assert code == 1
     assert "0 of 1 runs are recorded" in out
-    assert "digits/softmax/seed=0: FileExistsError" in err or "digits/softmax/seed=0: NotADirectoryError" in err
+    assert f"  digits/softmax/seed=0: {tmp_path / 'r'} cannot be written (Not a directory)\n" in err
+    assert "tracebacks" not in err
+
+
+def test_a_disk_that_is_full_for_a_while_costs_only_the_runs_that_end_then(
+    four: list[Raw], say: Sweep, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fsync, calls = os.fsync, count(1)
+
+    def full_in_between(descriptor: int) -> None:
+        if next(calls) in (2, 3):
+            raise OSError(errno.ENOSPC, "No space left on device")
+        fsync(descriptor)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", full_in_between)
+        code, out, err = say(four)
+    assert code == 1
+    assert "2 of 4 runs are recorded" in out
+    reason = f" and 1 more runs: {tmp_path / 'r'} cannot be written (No space left on device)\n"
+    assert "2 failed:\n  digits/" in err
+    assert reason in err
+    assert "tracebacks" not in err
+    assert len(recorded(tmp_path / "r")) == 2
+    assert not list(tmp_path.rglob("*.part"))
+    code, out, _ = say(four)
+    assert code == 0
+    assert out.startswith("2 already done, skipped (force=true makes them again)\n2 to run")
+
+
+def test_a_folder_that_cannot_be_written_is_refused_before_anything_trains_and_only_if_it_must_be(
+    four: list[Raw], say: Sweep, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    say(four[:1])
+
+    def deny(**_options: Any) -> None:
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    monkeypatch.setattr(bench.sweep.tempfile, "TemporaryFile", deny)
+    with pytest.raises(ConfigError, match=r"results_dir=.*/r cannot be written \(Read-only file system\)"):
+        say(four[:2])
+    code, out, _ = say(four[:1])
+    assert (code, out[:14]) == (0, "1 already done")
+
+
+def test_a_folder_in_the_place_of_a_record_is_named_and_set_aside(four: list[Raw], say: Sweep, tmp_path: Path) -> None:
+    path = plan(four[:1]).jobs[0].path
+    path.mkdir(parents=True)
+    code, _, err = say(four[:1])
+    assert (code, err[: len(f"notice: {path}")]) == (0, f"notice: {path}")
+    assert "cannot be read (Is a directory)" in err
+    assert len(recorded(tmp_path / "r")) == len(list((tmp_path / "r" / records.ARCHIVE).rglob("*.json"))) == 1
+
+
+def test_a_clock_set_back_changes_nothing(
+    four: list[Raw], say: Sweep, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    say(four[:2])
+    before = {path: path.read_bytes() for path in records.files(tmp_path / "r")}
+    for path in tmp_path.rglob("*"):
+        os.utime(path, (2**32, 2**32))  # a hundred years ahead
+    falling = count(2**31, -3600)
+    monkeypatch.setattr(time, "time", lambda: next(falling))
+    code, out, err = say(four)
+    assert (code, err) == (0, "")
+    assert out.startswith("2 already done, skipped (force=true makes them again)\n2 to run")
+    made = recorded(tmp_path / "r")
+    assert len(made) == 4
+    assert all(0 < (record.metrics["wall_seconds"] or 0) < 100 for record in made.values())
+    assert {path: path.read_bytes() for path in before} == before
 
 
 def test_a_record_with_the_name_of_another_run_is_no_other_runs_record(

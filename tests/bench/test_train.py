@@ -18,7 +18,7 @@ def problem(rows: int = 96) -> tuple[nn.Linear, Tensor, Tensor]:
 
 def fit(model: nn.Module, x: Tensor, y: Tensor, **changes: float) -> Curves:
     schedule = Schedule(**USUAL | changes)  # type: ignore[arg-type]
-    return train(model, model, x, y, schedule, stream(0, "batches"), lambda epoch: {"epoch": epoch})
+    return train(model, model, x, y, schedule, stream(0, "batches"), lambda epoch, _: {"epoch": epoch})
 
 
 def test_a_tiny_problem_is_learned_and_every_epoch_leaves_one_entry() -> None:
@@ -67,7 +67,7 @@ def test_the_model_trains_in_training_mode_whatever_an_epoch_leaves_it_in() -> N
         seen.append(model.training)
         return model(rows)
 
-    def after(_epoch: int) -> dict[str, object]:
+    def after(_epoch: int, _curves: Curves) -> dict[str, object]:
         model.eval()
         return {}
 
@@ -90,7 +90,7 @@ def test_a_loss_that_is_no_number_ends_training_and_names_the_epoch(bad: float) 
         NonFiniteLossError,
         match=r"epoch \d ends with training loss \S+ and gradient norm \S+; a lower train.learning_rate may help",
     ):
-        train(model, forward, x, y, schedule, stream(0, "batches"), lambda _: {})
+        train(model, forward, x, y, schedule, stream(0, "batches"), lambda *_: {})
     assert steps == 4
 
 

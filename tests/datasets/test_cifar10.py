@@ -62,14 +62,23 @@ def binary_release(root: Path, names: tuple[str, ...] = NAMES) -> Path:
     return folder
 
 
-def archive() -> bytes:
+def archive(*others: tarfile.TarInfo) -> bytes:
+    """The release as an archive, with empty members besides."""
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w:gz") as tar:
         for name in NAMES:
             member = tarfile.TarInfo(f"cifar-10-batches-py/{name}")
             member.size = len(PYTHON[name])
             tar.addfile(member, io.BytesIO(PYTHON[name]))
+        for member in others:
+            tar.addfile(member)
     return buffer.getvalue()
+
+
+def member(name: str, link: str = "") -> tarfile.TarInfo:
+    made = tarfile.TarInfo(name)
+    made.type, made.linkname = (tarfile.SYMTYPE, link) if link else (tarfile.REGTYPE, "")
+    return made
 
 
 @pytest.mark.parametrize("release", [python_release, binary_release])
@@ -167,6 +176,30 @@ def test_an_archive_put_there_by_hand_is_checked_and_completes_a_partial_folder(
         build(tmp_path)
     monkeypatch.setattr(CIFAR10, "tgz_md5", md5(content))
     assert build(tmp_path).test.y.tolist() == LABELS[cifar10.TEST]
+
+
+@pytest.mark.parametrize(
+    "evil",
+    [
+        [member("../../outside")],
+        [member("cifar-10-batches-py/../../../outside")],
+        [member("cifar-10-batches-py/up", "../.."), member("cifar-10-batches-py/up/outside")],
+    ],
+    ids=["parent", "within", "link"],
+)
+def test_an_archive_cannot_write_outside_the_data_root(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, evil: list[tarfile.TarInfo]
+) -> None:
+    # md5 sums guard against damage and not against malice, so this one has the right sum.
+    content = archive(*evil)
+    root = tmp_path / "in" / "root"
+    root.mkdir(parents=True)
+    (root / "cifar-10-python.tar.gz").write_bytes(content)
+    monkeypatch.setattr(CIFAR10, "tgz_md5", md5(content))
+    with pytest.raises(DataError, match=r"cifar-10-python.tar.gz cannot be unpacked \(.*outside.*\). Replace it by"):
+        build(root)
+    assert not list(tmp_path.rglob("outside"))
+    assert [path.name for path in root.iterdir()] == ["cifar-10-python.tar.gz"]
 
 
 def test_another_split_is_refused(tmp_path: Path) -> None:

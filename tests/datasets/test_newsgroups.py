@@ -45,7 +45,7 @@ def write_cache(root: Path) -> bytes:
     return content
 
 
-def archive() -> bytes:
+def archive(outside: str = "") -> bytes:
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w:gz") as tar:
         for name, texts in (("train", TRAIN), ("test", TEST)):
@@ -54,6 +54,8 @@ def archive() -> bytes:
                 member = tarfile.TarInfo(f"20news-bydate-{name}/group/{number}")
                 member.size = len(content)
                 tar.addfile(member, io.BytesIO(content))
+        if outside:
+            tar.addfile(tarfile.TarInfo(outside))
     return buffer.getvalue()
 
 
@@ -165,6 +167,20 @@ def test_a_failed_download_names_url_and_place_and_leaves_nothing(
     assert newsgroups.ARCHIVE_URL in str(caught.value)
     assert f"put the file at {tmp_path / newsgroups.ARCHIVE} by hand" in str(caught.value)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.filterwarnings("ignore")
+def test_an_archive_cannot_write_outside_the_data_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    content = archive("../../../outside")
+    root = tmp_path / "in" / "root"
+    root.mkdir(parents=True)
+    (root / newsgroups.ARCHIVE).write_bytes(content)
+    use_archive(monkeypatch, "http://127.0.0.1:1/", content)
+    with pytest.raises(DataError, match=r"could not download .*OutsideDestinationError.*only the official archive is"):
+        build(root)
+    assert not list(tmp_path.rglob("outside"))
+    assert [path.name for path in root.iterdir()] == [newsgroups.ARCHIVE]
 
 
 def test_the_url_in_the_message_is_scikit_learns() -> None:

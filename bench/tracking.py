@@ -1,0 +1,96 @@
+"""Trackers watch a run and change nothing in it: a record is the same with one or without."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from bench.measure import attention_statistics, predict
+from bench.model import CompactClassifier
+from bench.records import Record
+from bench.schema import RunConfig
+
+WATCHED_ROWS = 256
+"""Rows on which attention is measured after each epoch."""
+
+
+@dataclass
+class Seen:
+    """What a record does not hold: true and predicted classes (rows,), and attention maps (queries, keys) by name."""
+
+    truth: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
+    predictions: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
+    maps: dict[str, NDArray[np.float32]] = field(default_factory=dict)
+
+
+class Tracker(Protocol):
+    """What is told of a run. One that fails says so once and is silent from then on."""
+
+    watches: bool
+    """Whether anything is to be measured for it."""
+
+    def epoch(self, number: int, values: Mapping[str, float]) -> None:
+        """What epoch `number`, from 1, came to."""
+
+    def end(self, record: Record, seen: Seen) -> None:
+        """The record, whatever came of the run."""
+
+
+class NoTracker:
+    """Watches nothing."""
+
+    watches = False
+
+    def epoch(self, number: int, values: Mapping[str, float]) -> None:
+        """Nothing to do."""
+
+    def end(self, record: Record, seen: Seen) -> None:
+        """Nothing to do."""
+
+
+def open_tracker(config: RunConfig, heading: Mapping[str, Any]) -> Tracker:
+    """The tracker of `config` for the run that `heading` describes (see `bench.run.heading`)."""
+    if config.tracker.kind == "none":
+        return NoTracker()
+    from bench.wandb_tracker import WandbTracker
+
+    return WandbTracker(config, heading)
+
+
+def watched(model: CompactClassifier, rows: tuple[Tensor, Tensor], name: str) -> dict[str, float]:
+    """Accuracy, macro-F1 and loss of `model` on `rows`, called `name`, and its attention on the first of them."""
+    measured = predict(model, *rows)
+    values = {
+        f"{name}/accuracy": measured.accuracy,
+        f"{name}/macro_f1": measured.macro_f1,
+        f"{name}/loss": measured.loss,
+    }
+    for statistic, per_block in attention_statistics(model, rows[0][:WATCHED_ROWS]).items():
+        values |= by_head(f"attention/{statistic}", per_block)
+    return values
+
+
+def by_head(name: str, per_block: list[list[float]]) -> dict[str, float]:
+    """Values (blocks, heads) by names such as `alpha/block1/head2`."""
+    return {
+        f"{name}/block{block}/head{head}": value
+        for block, heads in enumerate(per_block, start=1)
+        for head, value in enumerate(heads, start=1)
+    }
+
+
+@torch.inference_mode()
+def attention_maps(model: CompactClassifier, x: Tensor) -> dict[str, NDArray[np.float32]]:
+    """The weights (queries, keys) of every block and head on the first row of `x`, by names as in `by_head`."""
+    model.eval()
+    return dict(_maps(model(x[:1], full_rows=True)[1]))
+
+
+def _maps(weights: list[Tensor]) -> Iterator[tuple[str, NDArray[np.float32]]]:
+    for block, of_block in enumerate(weights, start=1):
+        for head, matrix in enumerate(of_block[0], start=1):
+            yield f"block{block}/head{head}", matrix.float().cpu().numpy()

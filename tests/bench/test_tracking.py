@@ -1,0 +1,92 @@
+"""A tracker tells what the record holds, changes nothing in it, and never stops a run."""
+
+from pathlib import Path
+
+import pytest
+
+from bench import wandb_tracker
+from bench.records import Record
+from bench.schema import RunConfig
+from tests.bench import wandb_log
+from tests.bench.helpers import config, raw, results, run
+
+
+def tracked(tmp_path: Path, tiny: tuple[str, ...], *words: str, normalizer: str = "hae") -> RunConfig:
+    tracker = {"kind": "wandb", "mode": "offline", "project": "p", "dir": str(tmp_path / "w"), "images": True}
+    content = raw(*tiny, "train.epochs=2", *words, normalizer=normalizer) | {"tracker": tracker, "tags": ["mine"]}
+    from bench.schema import validate
+
+    return validate(content)
+
+
+@pytest.fixture(autouse=True)
+def fresh_notices(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wandb_tracker, "_said", set())
+
+
+def test_what_is_logged_offline_is_what_the_record_holds(tmp_path: Path, tiny: tuple[str, ...]) -> None:
+    typed = tracked(tmp_path, tiny, "seed=4")
+    record = run(typed)
+    (logged,) = wandb_log.runs(tmp_path / "w")
+    assert logged.run.run_id == record.fingerprint
+    assert logged.run.display_name == "digits/hae/seed=4"
+    assert logged.run.run_group == f"digits/hae {record.cell}"
+    assert set(logged.run.tags) == {"digits", "hae", "protocol-1", "mine"}
+    assert {name: logged.config[name] for name in record.config} == record.config
+    assert logged.config["provenance"]["torch"] == record.provenance["torch"]
+    epochs = [entry for entry in logged.history if "train/train_loss" in entry]
+    assert [entry["train/train_loss"] for entry in epochs] == record.curves["train_loss"]
+    assert [entry["train/gradient_norm"] for entry in epochs] == record.curves["gradient_norm"]
+    assert epochs[-1]["alpha/block2/head3"] == record.attention["alpha"][1][2]
+    assert epochs[-1]["test/accuracy"] == record.metrics["accuracy"]
+    assert {"attention/support/block1/head1", "attention/entropy/block2/head4", "test/macro_f1"} <= set(epochs[0])
+    for name in ("accuracy", "macro_f1", "test_loss", "support", "parameters"):
+        assert logged.summary[name] == record.metrics[name]
+    assert logged.summary["status"] == "completed"
+    assert logged.exit_code == [0]
+    images = list((tmp_path / "w").glob("wandb/offline-run-*/files/media/images/*.png"))
+    assert len(images) == 8  # blocks x heads
+    assert len(list((tmp_path / "w").glob("wandb/offline-run-*/files/media/table/*.json"))) == 1
+
+
+@pytest.mark.parametrize("normalizer", ["hae", "gumbel"])
+def test_a_record_is_the_same_with_and_without(tmp_path: Path, tiny: tuple[str, ...], normalizer: str) -> None:
+    watched = run(tracked(tmp_path, tiny, normalizer=normalizer))
+    alone = run(config(*tiny, "train.epochs=2", normalizer=normalizer))
+    assert results(watched) == results(alone)
+
+
+def test_a_failed_run_is_marked_failed_and_repeats_have_the_same_id(tmp_path: Path, tiny: tuple[str, ...]) -> None:
+    typed = tracked(tmp_path, tiny, "train.learning_rate=1e30")
+    records = [run(typed), run(typed)]
+    assert [record.status for record in records] == ["failed", "failed"]
+    one, two = wandb_log.runs(tmp_path / "w")
+    assert one.run.run_id == two.run.run_id == records[0].fingerprint
+    assert one.exit_code == [1]
+    assert one.summary["error"].startswith("NonFiniteLossError")
+
+
+def test_online_without_a_key_goes_on_offline_with_one_notice(
+    tmp_path: Path, tiny: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("WANDB_API_KEY", raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("NETRC", str(tmp_path / "none"))
+    typed = tracked(tmp_path, tiny)
+    typed = typed.model_copy(update={"tracker": typed.tracker.model_copy(update={"mode": "online"})})
+    assert [run(typed).status, run(typed).status] == ["completed", "completed"]
+    assert capsys.readouterr().err.count("notice: tracker: W&B has no key here") == 1
+    assert len(wandb_log.runs(tmp_path / "w")) == 2
+
+
+def test_a_tracker_that_breaks_is_said_once_and_the_run_goes_on(
+    tmp_path: Path, tiny: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def broken(*_args: object, **_options: object) -> None:
+        raise OSError("no space left")
+
+    monkeypatch.setattr("wandb.init", broken)
+    record: Record = run(tracked(tmp_path, tiny))
+    assert record.status == "completed"
+    err = capsys.readouterr().err
+    assert err.count("notice: tracker: OSError: no space left; records are complete without it") == 1

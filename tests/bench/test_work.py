@@ -1,0 +1,92 @@
+"""One run and what can go wrong around it."""
+
+import errno
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import bench.work
+from bench import records
+from bench.plan import Job, plan
+from bench.records import LOCKS
+from bench.work import carry_out, finished, write_lost
+from tests.bench.helpers import changed, raw, recorded
+
+FULL = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+@pytest.fixture
+def job(tiny: tuple[str, ...], tmp_path: Path) -> Job:
+    return plan([raw(*tiny, f"results_dir={tmp_path / 'r'}")]).jobs[0]
+
+
+def refuse(*_arguments: Any, **_options: Any) -> None:
+    raise FULL
+
+
+@pytest.mark.parametrize("make", [lambda job: carry_out(job, wait=False), lambda job: write_lost(job, "it died")])
+@pytest.mark.parametrize("call", ["os.fsync", "pathlib.Path.mkdir", "pathlib.Path.replace"])
+def test_a_full_disk_fails_the_run_and_leaves_no_part_of_a_record(
+    job: Job, monkeypatch: pytest.MonkeyPatch, make: Any, call: str
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(call, refuse)
+        outcome = make(job)
+    assert (outcome.status, outcome.left) == ("failed", False)
+    assert outcome.error == f"{job.results_dir} cannot be written (No space left on device)"
+    assert [path for path in job.results_dir.rglob("*") if path.is_file() and LOCKS not in path.parts] == []
+
+
+def test_a_run_that_another_sweep_finished_is_not_recorded_as_lost(job: Job) -> None:
+    assert carry_out(job, wait=False).status == "completed"
+    before = job.path.read_bytes()
+    assert write_lost(job, "it died").status == "present"
+    assert job.path.read_bytes() == before
+    assert not (job.results_dir / records.ARCHIVE).exists()
+
+
+def test_a_run_that_another_sweep_is_making_is_not_recorded_as_lost(job: Job) -> None:
+    with records.lock(job.results_dir, job.identity.fingerprint, wait=False):
+        assert write_lost(job, "it died").status == "busy"
+        assert carry_out(job, wait=False).status == "busy"
+    assert not job.path.exists()
+
+
+def test_a_good_record_is_never_set_aside_for_a_broken_one_that_was_there_before(job: Job) -> None:
+    # Two sweeps saw the broken record; the first has made the run again when the second comes to it.
+    job.path.parent.mkdir(parents=True)
+    job.path.write_text("{", encoding="utf-8")
+    assert carry_out(job, wait=False).status == "completed"
+    assert carry_out(job, wait=False).status == "present"
+    assert len(list((job.results_dir / records.ARCHIVE).rglob("*.json"))) == 1
+
+
+def test_the_record_of_another_run_does_not_count(job: Job, tiny: tuple[str, ...]) -> None:
+    carry_out(job, wait=False)
+    other = plan([changed(raw(*tiny, f"results_dir={job.results_dir}"), "seed", 1)]).jobs[0]
+    other.path.write_bytes(job.path.read_bytes())
+    with pytest.raises(records.RecordError, match=r"is the record of another run, \('digits', 'softmax', 0\) with"):
+        finished(other)
+    assert carry_out(other, wait=False).status == "completed"
+    assert sorted(recorded(job.results_dir)) == [("digits", "softmax", 0), ("digits", "softmax", 1)]
+
+
+def test_a_place_that_may_not_be_looked_at_is_named(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
+    def deny(_path: Path) -> bool:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "exists", deny)
+        with pytest.raises(records.RecordError, match=rf"{job.path}: cannot be read \(Permission denied\)"):
+            finished(job)
+
+
+def test_a_record_that_cannot_be_made_fails_by_name(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_record(*_arguments: Any) -> None:
+        raise ValueError("metrics.x is no number")
+
+    monkeypatch.setattr(bench.work, "perform", no_record)
+    outcome = carry_out(job, wait=False)
+    assert (outcome.status, outcome.error) == ("failed", "ValueError: metrics.x is no number")

@@ -1,0 +1,62 @@
+"""Reads what W&B writes offline: the frames of its transaction log, as its own protocol buffers."""
+
+import json
+import struct
+import time
+from pathlib import Path
+from typing import Any
+
+from wandb.proto import wandb_internal_pb2
+
+TIMEOUT = 60.0
+HEADER, BLOCK, FRAME = 7, 32_768, 7
+
+
+def entries(file: Path) -> list[Any]:
+    """Every entry of the log (LevelDB's format): frames of checksum, length and kind, none across a block's end."""
+    content, place, parts, found = file.read_bytes(), HEADER, b"", []
+    while place + FRAME <= len(content):
+        left = BLOCK - place % BLOCK
+        if left < FRAME:
+            place += left
+            continue
+        length, kind = struct.unpack_from("<HB", content, place + 4)
+        parts += content[place + FRAME : place + FRAME + length]
+        place += FRAME + length
+        if kind in (1, 4):  # whole, or the last part
+            found.append(wandb_internal_pb2.Record.FromString(parts))
+            parts = b""
+    return found
+
+
+class Logged:
+    """One offline run: what it is called, what it was configured with, its history and its summary."""
+
+    def __init__(self, found: list[Any]) -> None:
+        (self.run,) = [entry.run for entry in found if entry.WhichOneof("record_type") == "run"]
+        self.config = {item.key: json.loads(item.value_json) for item in self.run.config.update}
+        self.history = [
+            {"/".join(item.nested_key) or item.key: json.loads(item.value_json) for item in entry.history.item}
+            for entry in found
+            if entry.WhichOneof("record_type") == "history"
+        ]
+        self.summary = {
+            "/".join(item.nested_key) or item.key: json.loads(item.value_json)
+            for entry in found
+            if entry.WhichOneof("record_type") == "summary"
+            for item in entry.summary.update
+        }
+        self.exit_code = [entry.exit.exit_code for entry in found if entry.WhichOneof("record_type") == "exit"]
+
+
+def runs(folder: Path) -> list[Logged]:
+    """Every offline run below a tracker's folder, the oldest first, once a process of W&B's has written its end."""
+    files = sorted((folder / "wandb").glob("offline-run-*/*.wandb"))
+    deadline = time.monotonic() + TIMEOUT
+    while True:
+        found = [entries(file) for file in files]
+        if all(any(entry.WhichOneof("record_type") == "exit" for entry in log) for log in found):
+            return [Logged(log) for log in found]
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"an offline run below {folder} has no end")
+        time.sleep(0.1)
