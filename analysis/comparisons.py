@@ -10,15 +10,12 @@ from analysis import names, paired, signflip
 from analysis.errors import near
 from analysis.frame import Runs
 from analysis.matched import Comparison, Verdict, compare, judged, missing
-from analysis.plan import Plan
+from analysis.plan import UNPLANNED, Plan
 
 __all__ = [
     *("UNPLANNED", "Comparison", "FamilyResult"),
     *("cells", "dataset_order", "families", "pairs", "unplanned", "warnings"),
 ]
-
-UNPLANNED = "unplanned"
-"""The name of the family of comparisons that no family declares."""
 
 DROP = "; analysis.missing=drop compares the complete pairs"
 

@@ -23,7 +23,7 @@ def display(normalizer: str, names: Mapping[str, str]) -> str:
 def ordered(present: Iterable[str], order: Iterable[str]) -> list[str]:
     """`present` without doubles: first what `order` names, in that order, then the rest by alphabet."""
     left = set(present)
-    first = [name for name in order if name in left]
+    first = [name for name in dict.fromkeys(order) if name in left]
     return first + sorted(left - set(first))
 
 

@@ -12,6 +12,8 @@ Selection = Literal["test", "validation"]
 
 TABLES = ("main_results", "selected", "runtime", "claims", "replication")
 """Names of tables that no plan declares, so no family or pair can take them."""
+UNPLANNED = "unplanned"
+"""The name of the family of comparisons that no family declares."""
 
 
 class Frozen(BaseModel):
@@ -71,7 +73,7 @@ class Plan(Frozen):
     """
 
     control: str
-    order: list[str] = Field(min_length=1)
+    order: Names
     names: dict[str, str] = {}
     families: dict[str, Family] = {}
     pairs: list[Pair] = []
@@ -80,6 +82,16 @@ class Plan(Frozen):
     missing: Missing = "refuse"
     choices: dict[str, Annotated[list[str], Field(min_length=2), AfterValidator(_distinct)]] = {}
     selection: Selection = "test"
+
+    @property
+    def percent(self) -> str:
+        """The confidence as tables say it: `95 %`."""
+        return f"{100 * self.confidence:.12g} %"
+
+    @property
+    def level(self) -> str:
+        """The level of every test as tables say it: `0.05`."""
+        return f"{1 - self.confidence:.12g}"
 
     def control_of(self, family: Family) -> str:
         """The control that the treatments of `family` are compared with."""
@@ -123,6 +135,15 @@ class Plan(Frozen):
             if name in taken:
                 raise ValueError(f"{where}: there is another table {name!r}")
             taken.add(name)
+        return self
+
+    @model_validator(mode="after")
+    def _families_have_names_of_their_own(self) -> Self:
+        taken = {UNPLANNED: "comparisons that no family declares"}
+        taken |= {pair.name: "a pair's own family" for pair in self.pairs}
+        for name in self.families:
+            if name in taken:
+                raise ValueError(f"families.{name}: this is the name of {taken[name]}, take another")
         return self
 
     @model_validator(mode="after")

@@ -2,11 +2,12 @@
 
 import csv
 from pathlib import Path
+from typing import Any
 
 from pydantic import ValidationError
 
 from analysis.errors import InputError, near
-from bench.records import Record
+from bench.records import Record, Status
 
 DATASETS = {"twenty_news": "twenty_newsgroups", "synthetic_marker": "marker"}
 METHODS = {
@@ -31,6 +32,7 @@ SETTING = (
     *("dataset_source", "epochs", "train_n", "test_n", "input_kind", "seq_len"),
     *("classes", "embed_dim", "heads", "layers"),
 )
+STATUSES: dict[str, Status] = {"completed": "completed", "failed": "failed"}
 COLUMNS = ("dataset", "method", "seed", "status", "device", *SETTING, *METRICS)
 
 
@@ -46,12 +48,20 @@ def read(path: Path) -> list[tuple[Path, Record]]:
             missing = [f"{name!r}{near(name, set(found) - set(COLUMNS))}" for name in COLUMNS if name not in found]
             if missing:
                 raise InputError(f"{path}: not a CSV of published runs, it has no column {', '.join(missing)}")
+            double = next((name for name in COLUMNS if list(found).count(name) > 1), None)
+            if double:
+                raise InputError(f"{path}: column {double!r} stands twice, so its values are uncertain")
             return [_record(Path(f"{path}:{reader.line_num}"), row) for row in reader]
     except (UnicodeDecodeError, csv.Error) as error:
         raise InputError(f"{path}: not a CSV text ({error})") from error
 
 
-def _record(place: Path, row: dict[str, str | None]) -> tuple[Path, Record]:
+def _record(place: Path, row: dict[str | None, Any]) -> tuple[Path, Record]:
+    if None in row or None in row.values():  # what DictReader makes of too many fields, and of too few
+        raise InputError(
+            f"{place}: this row has {'more' if None in row else 'fewer'} fields than the header; is it whole?"
+        )
+
     def number(column: str) -> float | None:
         text = (row[column] or "").strip()
         try:
@@ -59,9 +69,11 @@ def _record(place: Path, row: dict[str, str | None]) -> tuple[Path, Record]:
         except ValueError:
             raise InputError(f"{place}: column {column} holds {text!r}, not a number") from None
 
-    seed = number("seed")
-    if seed is None or not seed.is_integer():
+    if not row["seed"].strip().isdecimal():
         raise InputError(f"{place}: column seed holds {row['seed']!r}, not a whole number")
+    seed = int(row["seed"])
+    if row["status"] not in STATUSES:
+        raise InputError(f"{place}: column status holds {row['status']!r}, none of {', '.join(STATUSES)}")
     dataset, method = row["dataset"] or "", row["method"] or ""
     normalizer = METHODS.get(method, method)
     setting = " ".join(f"{name}={row[name]}" for name in SETTING)
@@ -70,11 +82,11 @@ def _record(place: Path, row: dict[str, str | None]) -> tuple[Path, Record]:
             schema=1,
             dataset=DATASETS.get(dataset, dataset),
             normalizer=normalizer,
-            seed=int(seed),
-            fingerprint=f"{setting} {normalizer} {int(seed)}",
+            seed=seed,
+            fingerprint=f"{setting} {normalizer} {seed}",
             setting=setting,
             cell=f"{setting} {normalizer}",
-            status="completed" if row["status"] == "completed" else "failed",
+            status=STATUSES[row["status"]],
             config={name: row[name] for name in SETTING},
             metrics={ours: number(theirs) for theirs, ours in METRICS.items()},
             provenance={"device": row["device"], "code_version": "published"},

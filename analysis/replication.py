@@ -45,7 +45,7 @@ def table(runs: Runs, plan: Plan) -> Table | None:
     found = cells(runs, plan)
     if not found:
         return None
-    percent, level = f"{100 * plan.confidence:g} %", f"{1 - plan.confidence:.2g}"
+    percent, level = plan.percent, plan.level
     used = runs.frame["dataset"].isin([cell.dataset for cell in found])
     used &= runs.frame["normalizer"].isin([cell.normalizer for cell in found])
     many = f"{len(found)} cells" if len(found) > 1 else "1 cell"

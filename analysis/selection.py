@@ -84,7 +84,7 @@ def table(runs: Runs, plan: Plan, found: Sequence[Chosen]) -> Table:
         title=f"Chosen normalizers, {label}",
         header=(
             *("data set", "chosen from", "chosen", f"{plan.selection} accuracy", "accuracy", "Δ accuracy"),
-            *(f"{100 * plan.confidence:.12g} % CI", "n", "selected on"),
+            *(f"{plan.percent} CI", "n", "selected on"),
         ),
         left=TEXT,
         sections=(Section("", blocks(rows)),),

@@ -24,7 +24,7 @@ def against_controls(runs: Runs, plan: Plan, families: Sequence[FamilyResult]) -
 
 def paired_table(runs: Runs, plan: Plan, name: str, results: Sequence[FamilyResult]) -> Table:
     """Paired comparisons over matched seeds with one control, a section per family, each with its own correction."""
-    percent = f"{100 * plan.confidence:.12g} %"
+    percent = plan.percent
     rows = [row for result in results for row in result.rows]
     control = names.display(rows[0].control, plan.names)
     title = f"Paired comparison with {control}"
@@ -72,7 +72,7 @@ def _heading(result: FamilyResult, plan: Plan) -> str:
     tested = sum(row.status == "ok" for row in result.rows)
     without = f", {result.m - tested} of them without a result" if tested < result.m else ""
     text = f"Family {result.name}: m = {result.m} planned tests{without}, Holm within them"
-    text += f"; confidence {100 * plan.confidence:.12g} %, margin ±{plan.margin:g}"
+    text += f"; confidence {plan.percent}, margin ±{plan.margin:g}"
     least = result.least_p
     if math.isnan(least):
         return text

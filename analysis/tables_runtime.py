@@ -42,7 +42,7 @@ def runtime(runs: Runs, plan: Plan) -> Table:
             numbers += [*seconds, *ratio]
         rows.append((dataset, names.display(normalizer, plan.names), *shown, str(len(cell))))
         values.append((dataset, normalizer, len(cell), *numbers))
-    control, percent = names.display(plan.control, plan.names), f"{100 * plan.confidence:.12g} %"
+    control, percent = names.display(plan.control, plan.names), plan.percent
     return Table(
         name="runtime",
         title="Runtime",

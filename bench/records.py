@@ -97,7 +97,7 @@ def read(path: Path) -> Record:
         raise RecordError(path, f"not whole JSON ({error})") from error
     if not isinstance(content, dict):
         raise RecordError(path, f"holds a JSON {type(content).__name__}, not an object")
-    if content.get("schema") != SCHEMA:
+    if content.get("schema") != SCHEMA or content["schema"] is True:
         raise RecordError(path, f"has schema {content.get('schema')!r}; this version reads schema {SCHEMA}")
     if _is_deep(content):
         raise RecordError(path, f"is nested more than {LEVELS} levels deep")

@@ -5,11 +5,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from analysis import names
-from analysis.comparisons import UNPLANNED, FamilyResult
+from analysis.comparisons import FamilyResult
 from analysis.frame import Runs
 from analysis.matched import Comparison
 from analysis.paired import mean_sd
-from analysis.plan import Plan
+from analysis.plan import UNPLANNED, Plan
 
 Part = bool | str
 """One of the things a claim says: whether it holds, or in words why the records cannot tell."""

@@ -50,4 +50,4 @@ def against_support(scene: Scene) -> Sheet | None:
 
 
 def _interval(scene: Scene) -> str:
-    return f"mean and {100 * scene.plan.confidence:g} % t interval over seeds"
+    return f"mean and {scene.plan.percent} t interval over seeds"

@@ -26,8 +26,8 @@ def forest(scene: Scene) -> Sheet | None:
         sheet.text(MARGIN, top, f"{result.name}: difference to {control} (m = {result.m})", weight="bold")
         _family(scene, sheet, top + 0.1, result)
     text = (
-        f"Accuracy minus that of the control on matched seeds, mean and {100 * scene.plan.confidence:g} % t interval. "
-        f"Filled: better or worse by Holm's p at {1 - scene.plan.confidence:g}; hollow: neither. "
+        f"Accuracy minus that of the control on matched seeds, mean and {scene.plan.percent} t interval. "
+        f"Filled: better or worse by Holm's p at {scene.plan.level}; hollow: neither. "
         f"Grey: within the margin of ±{scene.plan.margin:g}."
     )
     return scene.footer(sheet, text)

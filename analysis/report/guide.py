@@ -6,7 +6,7 @@ from analysis.report.markup import badge, section, text
 
 def guide(plan: Plan) -> str:
     """The section that explains every term of the tables, folded up until it is asked for."""
-    percent, alpha = f"{100 * plan.confidence:g} %", f"{1 - plan.confidence:.2g}"
+    percent, alpha = plan.percent, plan.level
     margin = f"{plan.margin:g}"
     terms = [
         (

@@ -192,3 +192,30 @@ def test_accuracies_that_are_almost_nothing_and_a_confidence_of_almost_one(build
     assert rows["sparsemax"].status == "ok"
     assert rows["sparsemax"].p == pytest.approx(rows_of(build, build.grid())["sparsemax"].p)
     assert math.isfinite(rows["sparsemax"].sci_low)
+
+
+def test_families_that_share_a_data_set_do_not_double_it(build: SimpleNamespace) -> None:
+    families = {
+        "one": {"datasets": ["digits"], "treatments": ["sparsemax"]},
+        "two": {"datasets": ["digits"], "treatments": ["hae"], "control": "entmax15"},
+    }
+    runs, plan = build.runs_of(build.grid()), build.plan(families=families)
+    assert comparisons.dataset_order(runs, plan) == ["digits"]
+    assert len(comparisons.cells(runs, plan)) == 4
+    [direct] = comparisons.pairs(runs, plan)
+    assert (direct.m, len(direct.rows)) == (1, 1)
+    [rest] = comparisons.unplanned(runs, plan)
+    assert [row.normalizer for row in rest.rows] == ["entmax15", "hae"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"order": ["softmax", "softmax", "sparsemax", "entmax15", "hae"]}, "'softmax' is named twice"),
+        ({"families": {"unplanned": {"datasets": ["digits"], "treatments": ["hae"]}}}, "families.unplanned: this is"),
+        ({"families": {"hae_vs_entmax15": {"datasets": ["digits"], "treatments": ["hae"]}}}, "a pair's own family"),
+    ],
+)
+def test_names_that_would_mix_families_are_refused(build: SimpleNamespace, changes: dict, said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        build.plan(**changes)

@@ -153,3 +153,9 @@ def test_a_source_of_another_kind_is_refused(tmp_path: Path) -> None:
     (tmp_path / "x.txt").write_text("x")
     with pytest.raises(InputError, match=r"neither a folder of run records nor a \.csv file"):
         frame.load([tmp_path / "x.txt"])
+
+
+@pytest.mark.parametrize("accuracy", [87.5, -0.01, 1e300])
+def test_an_accuracy_that_is_no_share_of_1_is_refused(build: SimpleNamespace, accuracy: float) -> None:
+    with pytest.raises(InputError, match=r"digits-softmax-0.json: accuracy is .* a percentage must be divided by 100"):
+        build.runs_of([build.make("digits", "softmax", 0, accuracy)])

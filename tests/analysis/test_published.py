@@ -1,6 +1,7 @@
 """The published figures come out of the published records, to the printed digit; and the adapter's refusals."""
 
 import csv
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from analysis.settings import Plan
 from analysis.table import Table
 
 ROOT = Path(__file__).resolve().parents[2]
+PAPER = ROOT.parent / "shared" / "paper"
 DATASETS = ("cifar10", "fashion_mnist", "twenty_newsgroups", "marker", "kmnist")
 RESULTS = """
 softmax   .382 (.019) / .999 | .780 (.011) / 1.0  | .304 (.009) / .998 | .101 (.007) / 1.0  | .745 (.012) / 1.0
@@ -202,3 +204,25 @@ def test_another_encoding_is_refused(tmp_path: Path) -> None:
     path.write_text("dataset,method\n", encoding="utf-16")
     with pytest.raises(InputError, match=r"runs\.csv: not a CSV text"):
         published.read(path)
+
+
+def copied(tmp_path: Path, change: Callable[[str], str]) -> Path:
+    if not PAPER.is_dir():
+        pytest.skip(f"the published run records are not at {PAPER}")
+    target = tmp_path / "runs.csv"
+    target.write_text(change((PAPER / "main_combined_runs.csv").read_text(encoding="utf-8")), encoding="utf-8")
+    return target
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda text: text[:-109], "fewer fields than the header; is it whole?"),
+        (lambda text: text.rstrip("\n") + ",9,9\n", "more fields than the header"),
+        (lambda text: text.replace("\n", ",accuracy\n", 1), "column 'accuracy' stands twice"),
+        (lambda text: text.replace(",completed", ", Completed", 1), "column status holds ' Completed', none of"),
+    ],
+)
+def test_a_damaged_csv_is_refused(tmp_path: Path, change: Callable[[str], str], said: str) -> None:
+    with pytest.raises(InputError, match=said.replace("?", r"\?")):
+        frame.load([copied(tmp_path, change)])
