@@ -40,7 +40,9 @@ def test_the_seven_are_timed_in_the_classifier(tmp_path: Path, monkeypatch: pyte
 
 @pytest.mark.slow
 def test_the_overhead_is_what_training_leaves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(overhead, "SWEEP", (*overhead.SWEEP[:-2], "seed=0,1", "train.epochs=1", "parallel=1"))
+    monkeypatch.setattr(overhead, "SWEEP", (*overhead.SWEEP, "train.epochs=1"))
+    monkeypatch.setattr(overhead, "FEW", 1)
+    monkeypatch.setattr(overhead, "MANY", 2)
     overhead.time_overhead(tmp_path)
     (row,) = read(tmp_path / "overhead.csv")
     assert float(row["harness"]) == pytest.approx(float(row["run"]) - float(row["measured"]), abs=2e-4)
