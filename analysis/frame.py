@@ -20,7 +20,8 @@ METRICS = (
     *("peak_memory_mb", "parameters", "alpha_mean"),
 )
 PROVENANCE = (
-    *("code_version", "code_dirty", "torch", "python", "numpy", "cpu", "threads", "kernel", "device", "data_hash"),
+    *("code_version", "code_dirty", "torch", "python", "numpy", "cpu", "threads", "kernel", "compiled", "device"),
+    "data_hash",
 )
 KEY = ["dataset", "normalizer", "seed"]
 COLUMNS = [*KEY, *METRICS, *PROVENANCE, "setting", "cell", "fingerprint", "notes", "path"]

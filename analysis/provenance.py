@@ -16,6 +16,7 @@ LABELS = {
     "cpu": "CPU",
     "threads": "threads",
     "kernel": "kernel",
+    "compiled": "torch.compile",
     "device": "device",
     "data_hash": "data hash",
 }
