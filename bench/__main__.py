@@ -58,7 +58,14 @@ def _verify(arguments: Sequence[str]) -> int:
     return verify(arguments, CONF)
 
 
-COMMANDS = {"data": _data, "collect": _collect, "speed": _speed, "verify": _verify}
+def _doctor(arguments: Sequence[str]) -> int:
+    """python -m bench doctor [KEY=VALUE ...]: what this machine has for the harness, and what to do about each lack."""
+    from bench.doctor import doctor
+
+    return doctor(arguments, CONF)
+
+
+COMMANDS = {"data": _data, "collect": _collect, "speed": _speed, "verify": _verify, "doctor": _doctor}
 
 
 def _run() -> int:

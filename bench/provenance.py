@@ -19,14 +19,14 @@ def code_version() -> dict[str, Any]:
         commit = _git("rev-parse", "--short=12", "HEAD")
         dirty = bool(_git("status", "--porcelain", "--untracked-files=no"))
     except (OSError, subprocess.CalledProcessError):
-        return {"code_version": _version("normbench"), "code_dirty": None}
+        return {"code_version": version("normbench"), "code_dirty": None}
     return {"code_version": commit, "code_dirty": dirty}
 
 
 @cache
 def machine() -> dict[str, Any]:
     """Versions of Python and the packages that compute, and the processor."""
-    versions = {name.replace("-", "_"): _version(name) for name in PACKAGES}
+    versions = {name.replace("-", "_"): version(name) for name in PACKAGES}
     return {"python": platform.python_version(), **versions, "system": platform.system(), "cpu": _cpu()}
 
 
@@ -35,7 +35,7 @@ def _git(*arguments: str) -> str:
     return subprocess.run(command, check=True, capture_output=True, text=True, timeout=30).stdout.strip()
 
 
-def _version(package: str) -> str:
+def version(package: str) -> str:
     try:
         return importlib.metadata.version(package)
     except importlib.metadata.PackageNotFoundError:
