@@ -14,7 +14,7 @@ from omegaconf.errors import OmegaConfBaseException
 from pydantic import BaseModel
 
 from analysis.console import silence
-from analysis.errors import InputError
+from analysis.errors import InputError, near
 from analysis.overrides import explained, quoted
 from analysis.settings import PowerSettings, Settings, validated
 
@@ -32,6 +32,8 @@ def main() -> None:
     try:
         if words[:1] == [POWER]:
             plan_seeds(words[1:])
+        elif words and "=" not in words[0] and near(words[0], [POWER]):
+            fail(f"{words[0]} is no command{near(words[0], [POWER])}")
         else:
             analyse(words, command)
     except (InputError, OmegaConfBaseException) as error:

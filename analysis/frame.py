@@ -120,8 +120,9 @@ def from_records(
         raise InputError(f"records: no completed run in {where}{shown}{more}" + ("" if said else EMPTY))
     frame = pd.DataFrame(sorted(rows, key=itemgetter(0, 1, 2, -1)), columns=COLUMNS)
     frame = frame.astype(dict.fromkeys(METRICS, "float64") | dict.fromkeys((*PROVENANCE, "notes"), "object"))
-    mixtures.refuse_doubles(frame, KEY)
+    # Mixtures first: two runs of one key are most often runs of two settings.
     mixtures.refuse(frame, configs)
+    mixtures.refuse_doubles(frame, KEY)
     completed = set(frame[KEY].itertuples(index=False, name=None))
     return Runs(frame, frozenset({key for key, _, _ in failed} - completed), tuple(said))
 

@@ -7,7 +7,7 @@ from analysis import names, provenance
 from analysis.comparisons import FamilyResult
 from analysis.frame import Runs
 from analysis.matched import COLUMNS, Comparison
-from analysis.plan import Plan
+from analysis.plan import UNPLANNED, Plan
 from analysis.table import NONE, TEXT, Row, Section, Table, blocks, fixed, interval, p_value, signed
 
 NOT_EQUALITY = "A large p is no evidence of equality: it says that these seeds do not decide."
@@ -71,14 +71,19 @@ def _section(result: FamilyResult, plan: Plan) -> Section:
 def _heading(result: FamilyResult, plan: Plan) -> str:
     tested = sum(row.status == "ok" for row in result.rows)
     without = f", {result.m - tested} of them without a result" if tested < result.m else ""
-    text = f"Family {result.name}: m = {result.m} planned tests{without}, Holm within them"
+    planned = "" if result.name == UNPLANNED else "planned "
+    text = f"Family {result.name}: m = {result.m} {planned}tests{without}, Holm within them"
     text += f"; confidence {plan.percent}, margin ±{plan.margin:g}"
     least = result.least_p
     if math.isnan(least):
         return text
     text += f"; least sign-flip p {p_value(least)}"
     cannot = least * result.m > 1 - plan.confidence
-    return text + (f", times m {p_value(min(1.0, least * result.m))}: corrected, it can never reject" if cannot else "")
+    return text + (
+        f", times m {p_value(min(1.0, least * result.m))}: corrected, the sign-flip test can never reject"
+        if cannot
+        else ""
+    )
 
 
 def _verdicts(result: FamilyResult) -> str:

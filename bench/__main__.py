@@ -16,10 +16,12 @@ def main() -> int:
         shadowing.check()
     except ImportError as error:
         return _refuse(error)
-    from bench.schema import ConfigError
+    from bench.schema import ConfigError, suggest
 
     name, arguments = (sys.argv[1], sys.argv[2:]) if len(sys.argv) > 1 else ("", [])
     try:
+        if name and "=" not in name and not name.startswith("-") and name not in COMMANDS:
+            raise ConfigError(f"{name} is no command{suggest(name, list(COMMANDS))}, and no KEY=VALUE of a run")
         if name not in COMMANDS:
             return _run()
         if any(word.startswith("-") for word in arguments):

@@ -1,6 +1,6 @@
 """`python -m bench verify`: make a recorded run again and compare every number with its record, bit by bit."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +32,7 @@ def verify(arguments: Sequence[str], conf: Path) -> int:
     Returns the exit code: 1 where a number differs. Raises ConfigError for what is no record of a completed run.
     """
     overrides = [word for word in arguments if "=" in word and not Path(word).exists()]
-    paths = [Path(word) for word in arguments if word not in overrides]
+    paths = list(_expanded(Path(word) for word in arguments if word not in overrides))
     if not paths:
         raise ConfigError("verify needs at least one record: python -m bench verify results/.../seed=0-....json")
     wrong = 0
@@ -45,6 +45,12 @@ def verify(arguments: Sequence[str], conf: Path) -> int:
             print(f"  and {len(faults) - SHOWN} more")
     print(f"{len(paths) - wrong} of {len(paths)} records are repeated to the bit")
     return 1 if wrong else 0
+
+
+def _expanded(paths: Iterable[Path]) -> Iterator[Path]:
+    """The paths, with the records below each folder in its place."""
+    for path in paths:
+        yield from records.files(path) if path.is_dir() else (path,)
 
 
 def differences(old: Record, new: Record) -> list[str]:

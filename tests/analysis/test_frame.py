@@ -159,3 +159,12 @@ def test_a_source_of_another_kind_is_refused(tmp_path: Path) -> None:
 def test_an_accuracy_that_is_no_share_of_1_is_refused(build: SimpleNamespace, accuracy: float) -> None:
     with pytest.raises(InputError, match=r"digits-softmax-0.json: accuracy is .* a percentage must be divided by 100"):
         build.runs_of([build.make("digits", "softmax", 0, accuracy)])
+
+
+def test_two_settings_of_one_seed_say_what_differs(build: SimpleNamespace) -> None:
+    records = [
+        build.make("digits", "softmax", 0, 0.5, setting=f"s{epochs}", cell=f"c{epochs}", config={"epochs": epochs})
+        for epochs in (1, 2)
+    ]
+    with pytest.raises(InputError, match="epochs: 1, 2"):
+        build.runs_of(records)

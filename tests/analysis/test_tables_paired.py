@@ -62,7 +62,7 @@ def test_the_heading_says_all_that_the_tests_depend_on(build: SimpleNamespace) -
     [section] = paired(build, build.grid()).sections
     assert section.heading == (
         "Family demo: m = 2 planned tests, Holm within them; confidence 95 %, margin ±0.01; "
-        "least sign-flip p 0.1250, times m 0.2500: corrected, it can never reject"
+        "least sign-flip p 0.1250, times m 0.2500: corrected, the sign-flip test can never reject"
     )
     assert section.notes == ("Family demo: 1 better, 0 worse, 0 equivalent, 1 inconclusive of 2 comparisons.",)
 

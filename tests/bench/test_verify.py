@@ -69,3 +69,8 @@ def test_what_is_no_finished_run_is_refused(record: Path, tmp_path: Path) -> Non
         verify([str(tmp_path / "nothing.json")], CONF)
     with pytest.raises(ConfigError, match="at least one record"):
         verify([], CONF)
+
+
+def test_a_folder_stands_for_the_records_below_it(record: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert verify([str(record.parent), "device=cpu"], CONF) == 0
+    assert "1 of 1 records are repeated to the bit" in capsys.readouterr().out
