@@ -15,7 +15,7 @@ READY := $(VENV)/.ready
 
 help:  ## print this help
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
-	@echo "Variables: VENV, PYTHON, RECORDS, OUT, ANALYSIS, and ARGS for further overrides (make bench ARGS='parallel=1')"
+	@echo "Variables: VENV, PYTHON, SWEEP (demo, paper, reference) or RECORDS, OUT, ANALYSIS, and ARGS for further overrides (make bench ARGS='parallel=1')"
 
 setup: $(READY)  ## install the pinned packages into $(VENV)
 
