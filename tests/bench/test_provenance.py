@@ -43,7 +43,7 @@ def test_the_commit_and_whether_the_code_was_changed_since(repository: Path, fil
 def test_without_a_repository_it_is_the_packages_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(provenance, "ROOT", tmp_path)
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
-    monkeypatch.setattr(provenance, "_version", lambda name: f"version of {name}")
+    monkeypatch.setattr(provenance, "version", lambda name: f"version of {name}")
     assert provenance.code_version() == {"code_version": "version of normbench", "code_dirty": None}
 
 
