@@ -42,7 +42,7 @@ def summary(frame: pd.DataFrame) -> list[tuple[str, str]]:
 def notices(frame: pd.DataFrame) -> list[str]:
     """What a reader of a table made from `frame` must know: unequal provenance within a data set, and record notes.
 
-    A kernel belongs to its normalizer, so there only records of one normalizer are expected to agree.
+    Maps without a kernel may be recorded apart, so kernels are compared among the records of one normalizer.
     """
     lines = []
     for dataset, group in frame.groupby("dataset", sort=True):

@@ -71,4 +71,4 @@ def test_in_float32_a_threshold_is_at_most_one_cell_off():
     ours, loop = entmax_through_bisection(z, 1.5), bisect_in_the_graph(z, 1.5)
     cell = (z.amax(-1) - z.amin(-1)).max() / 2 / 2**18
     assert (ours.max(-1).values - loop.max(-1).values).abs().max() < 4 * cell
-    assert torch.equal(ours > 0, loop > 0) or ((ours > 0) != (loop > 0)).float().mean() < 1e-4
+    assert ((ours > 0) != (loop > 0)).float().mean() < 1e-4
