@@ -11,10 +11,10 @@ ARGS ?=
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 .DEFAULT_GOAL := help
-.PHONY: help setup bench test lint types data paper tables report speed clean
+.PHONY: help setup bench test faults coverage lint types data paper tables report speed licences clean
 
 help:  ## print this help
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 	@echo "Variables: VENV, PYTHON, SWEEP (demo, paper, reference) or RECORDS, OUT, ANALYSIS, and ARGS for further overrides (make bench ARGS='parallel=1')"
 
 setup: $(READY)  ## install the pinned packages into $(VENV)
@@ -33,6 +33,12 @@ bench: setup  ## run the demonstration: 2 data sets, 7 normalizers, 5 seeds; tab
 
 test: setup  ## run all tests
 	$(BIN)/python -m pytest -n auto $(ARGS)
+
+faults: setup  ## break things on purpose and print what each fault cost: records lost, wrong results, the message
+	$(BIN)/python -m pytest -n auto -m fault $(ARGS)
+
+coverage: setup  ## run all tests and report the lines they reach; fails below 90 %
+	$(BIN)/python -m pytest -n auto --cov $(ARGS)
 
 lint: setup  ## check style and formatting
 	$(BIN)/ruff check .
@@ -56,6 +62,10 @@ report: tables  ## the same, and say where the report lies
 
 speed: setup  ## measure what each normalizer costs
 	$(BIN)/python -m bench speed
+
+licences: setup  ## list the licence of every pinned package in docs/licences.md
+	@{ echo "# Licences of the pinned packages"; echo; echo "Made by \`make licences\` from what the packages say of themselves."; echo; \
+	  $(BIN)/pip-licenses --from=mixed --format=markdown --order=name --packages $$(sed -n 's/[=;].*//p' requirements.lock); } > docs/licences.md
 
 clean:  ## remove $(VENV) and caches; data and results stay
 	rm -rf $(VENV) build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from bench.model import Shape
 from bench.schema import ConfigError, ImageConfig, RunConfig, TokensConfig
-from datasets import Prepared, Subset, channel_statistics, patches, prepare, subset
+from datasets import Prepared, Subset, channel_statistics, counts, patches, prepare, subset
 
 
 @dataclass(frozen=True)
@@ -39,8 +39,10 @@ def shape(config: RunConfig, prepared: Prepared) -> Shape:
 
     Raises ConfigError, naming the key, where the patch does not fit the images or the rows asked for are not there.
     """
+    data = config.dataset
+    limits = {"train_limit": data.train_limit, "test_limit": data.test_limit, "validation": data.validation}
     try:
-        rows(config, prepared)
+        counts(len(prepared.train), len(prepared.test), **limits)
         tokens, inputs = prepared.train.x.shape[1], prepared.vocabulary or 0
         if isinstance(config.dataset, ImageConfig):
             _, tokens, inputs = patches(prepared.train.x[:1], config.dataset.patch).shape

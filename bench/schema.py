@@ -7,6 +7,7 @@ set's `build` and of the normalizer's class, so that a new one brings its own sc
 import inspect
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
+from functools import cache
 from typing import Any, Literal, NoReturn
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model, model_validator
@@ -136,7 +137,7 @@ def validate(raw: Mapping[str, Any]) -> RunConfig:
     normalizer_type = _choose(raw, "normalizer", "map", REGISTRY, lambda entry: (NormalizerConfig, entry), faults)
     if faults:
         raise ConfigError("\n".join(faults))
-    typed = create_model("TypedRun", __base__=RunConfig, dataset=(dataset_type, ...), normalizer=(normalizer_type, ...))
+    typed = _typed_run(dataset_type, normalizer_type)
     try:
         return typed.model_validate(raw)
     except ValidationError as error:
@@ -165,6 +166,12 @@ def _base(kind: str) -> type[DatasetConfig]:
     return ImageConfig if kind == "image" else TokensConfig
 
 
+@cache
+def _typed_run(dataset: type[BaseModel], normalizer: type[BaseModel]) -> type[RunConfig]:
+    return create_model("TypedRun", __base__=RunConfig, dataset=(dataset, ...), normalizer=(normalizer, ...))
+
+
+@cache
 def _with_options(base: type[BaseModel], signature_of: Callable[..., object]) -> type[BaseModel]:
     """`base` with the keyword-only arguments of `signature_of` as further fields."""
     parameters = inspect.signature(signature_of, eval_str=True).parameters.values()

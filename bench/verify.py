@@ -1,5 +1,10 @@
-"""`python -m bench verify`: make a recorded run again and compare every number with its record, bit by bit."""
+"""`python -m bench verify`: make a recorded run again and compare it with its record.
 
+On the kind of machine that made the record, every number must be the same, bit for bit. Elsewhere last digits differ
+and training makes more of them, so the result must lie within `bench.tolerance`.
+"""
+
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -7,7 +12,7 @@ from typing import Any
 from hydra import compose, initialize_config_dir
 from hydra.core.global_hydra import GlobalHydra
 
-from bench import inputs, provenance, records
+from bench import inputs, provenance, records, tolerance
 from bench.fingerprint import identify
 from bench.launcher import plain
 from bench.records import Record, RecordError
@@ -21,30 +26,35 @@ MEASURED_TIME = {
 }
 """What no repetition gives again."""
 COMPARED = ("status", "notes", "metrics", "attention", "curves", "predictions")
-ORIGIN = ("code_version", "torch", "numpy", "cpu", "kernel", "device")
-"""What may change last digits, or more, and is named beside a difference."""
+KIND = ("cpu", "kernel", "device", "torch", "numpy")
+"""What makes a kind of machine: where one of them differs, last digits may."""
+ORIGIN = ("code_version", *KIND)
+"""What is named beside a difference."""
 SHOWN = 20
+SAME, CLOSE, DIFFERENT = "identical", "close", "differs"
 
 
 def verify(arguments: Sequence[str], conf: Path) -> int:
     """Repeat the runs recorded in the files among `arguments`; words with `=` are overrides, such as data.root=DIR.
 
-    Returns the exit code: 1 where a number differs. Raises ConfigError for what is no record of a completed run.
+    Returns the exit code: 1 where a number differs, or lies outside the tolerance on another kind of machine.
+    Raises ConfigError for what is no record of a completed run.
     """
     overrides = [word for word in arguments if "=" in word and not Path(word).exists()]
     paths = list(_expanded(Path(word) for word in arguments if word not in overrides))
     if not paths:
         raise ConfigError("verify needs at least one record: python -m bench verify results/.../seed=0-....json")
-    wrong = 0
+    found: Counter[str] = Counter()
     for path in paths:
-        old = _completed(path)
-        faults = _repeat(old, overrides, conf)
-        wrong += bool(faults)
-        print(f"{'differs  ' if faults else 'identical'} {path}", *faults[:SHOWN], sep="\n  ", flush=True)
+        verdict, faults = _repeat(_completed(path), overrides, conf)
+        found[verdict] += 1
+        print(f"{verdict:<9} {path}", *faults[:SHOWN], sep="\n  ", flush=True)
         if len(faults) > SHOWN:
             print(f"  and {len(faults) - SHOWN} more")
-    print(f"{len(paths) - wrong} of {len(paths)} records are repeated to the bit")
-    return 1 if wrong else 0
+    print(f"{found[SAME]} of {len(paths)} records are repeated to the bit")
+    if found[CLOSE]:
+        print(f"{found[CLOSE]} of another kind of machine are repeated within the tolerance: {tolerance.STATED}")
+    return 1 if found[DIFFERENT] else 0
 
 
 def _expanded(paths: Iterable[Path]) -> Iterator[Path]:
@@ -88,7 +98,8 @@ def _completed(path: Path) -> Record:
     return record
 
 
-def _repeat(old: Record, overrides: list[str], conf: Path) -> list[str]:
+def _repeat(old: Record, overrides: list[str], conf: Path) -> tuple[str, list[str]]:
+    """The verdict on a repetition of the run, and what there is to say of it, a line each."""
     config = _configuration(old, overrides, conf)
     try:
         data_hash = inputs.arrays(config).hash
@@ -97,15 +108,27 @@ def _repeat(old: Record, overrides: list[str], conf: Path) -> list[str]:
     identity = identify(config, data_hash)
     if identity.fingerprint != old.fingerprint:
         recorded = f"recorded {old.fingerprint} on data {old.provenance.get('data_hash')}"
-        return [f"fingerprint: {recorded}, now {identity.fingerprint} on data {data_hash}: not the same run any more"]
+        now = f"now {identity.fingerprint} on data {data_hash}: not the same run any more"
+        return DIFFERENT, [f"fingerprint: {recorded}, {now}"]
     new = perform(config, identity, provenance.code_version())
-    faults = [f"{new.error['type']}: {new.error['message']}"] if new.error else differences(old, new)
-    changed = [
+    if new.error:
+        return DIFFERENT, [f"{new.error['type']}: {new.error['message']}", *_changed(old, new, ORIGIN)]
+    faults = differences(old, new)
+    if not faults:
+        return SAME, []
+    if not _changed(old, new, KIND):
+        return DIFFERENT, [*faults, *_changed(old, new, ORIGIN)]
+    beyond = tolerance.exceeded(old, new)
+    return (DIFFERENT if beyond else CLOSE), [*beyond, *_changed(old, new, ORIGIN)]
+
+
+def _changed(old: Record, new: Record, names: Iterable[str]) -> list[str]:
+    """One line for each of `names` that the provenance of the two records does not share."""
+    return [
         f"({name}: recorded with {old.provenance.get(name)}, now {new.provenance.get(name)})"
-        for name in ORIGIN
+        for name in names
         if old.provenance.get(name) != new.provenance.get(name)
     ]
-    return [*faults, *changed] if faults else []
 
 
 def _configuration(old: Record, overrides: list[str], conf: Path) -> RunConfig:

@@ -11,7 +11,7 @@ from datasets.arrays import Arrays, DataError, Prepared, Rows, Source
 from datasets.pixels import channel_statistics, patches
 from datasets.registry import SOURCES
 from datasets.store import prepare
-from datasets.subsets import Subset, subset
+from datasets.subsets import Subset, counts, subset
 
 __all__ = [
     "SOURCES",
@@ -22,6 +22,7 @@ __all__ = [
     "Source",
     "Subset",
     "channel_statistics",
+    "counts",
     "patches",
     "prepare",
     "subset",

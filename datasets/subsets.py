@@ -33,6 +33,21 @@ def subset(
     train: all that validation leaves). Source: Canay 2026, replication package v1.0.1.
     Raises ValueError, naming key, value and remedy, where there are not that many rows.
     """
+    train_count, test_count = counts(
+        train_rows, test_rows, train_limit=train_limit, test_limit=test_limit, validation=validation
+    )
+    order = np.random.default_rng(seed).permutation(train_rows)
+    return Subset(
+        train=order[:train_count],
+        validation=order[train_count : train_count + validation],
+        test=np.random.default_rng(seed + TEST_SEED_OFFSET).permutation(test_rows)[:test_count],
+    )
+
+
+def counts(
+    train_rows: int, test_rows: int, *, train_limit: int | None, test_limit: int | None, validation: int = 0
+) -> tuple[int, int]:
+    """How many training and test rows every seed draws; raises as `subset` does, and draws nothing."""
     if not 0 <= validation < train_rows:
         raise ValueError(f"validation={validation} must be at least 0 and below the {train_rows} training rows")
     train_count = _count("train_limit", train_limit, train_rows, train_rows - validation)
@@ -42,12 +57,7 @@ def subset(
             f"train_limit={train_count} and validation={validation} together exceed the {train_rows} training rows; "
             f"lower validation to at most {train_rows - train_count} or train_limit to {train_rows - validation}"
         )
-    order = np.random.default_rng(seed).permutation(train_rows)
-    return Subset(
-        train=order[:train_count],
-        validation=order[train_count : train_count + validation],
-        test=np.random.default_rng(seed + TEST_SEED_OFFSET).permutation(test_rows)[:test_count],
-    )
+    return train_count, test_count
 
 
 def _count(key: str, limit: int | None, rows: int, otherwise: int) -> int:

@@ -7,6 +7,7 @@ import pytest
 
 from analysis import frame
 from analysis.errors import InputError
+from tests.conftest import Tally
 
 
 def test_records_become_rows_sorted_by_key(build: SimpleNamespace, records_dir: Path) -> None:
@@ -24,14 +25,16 @@ def test_a_folder_named_twice_or_lying_in_another_counts_once(records_dir: Path)
     assert len(runs.frame) == 16
 
 
-def test_a_file_cut_in_half_is_named_and_left_out(build: SimpleNamespace, records_dir: Path) -> None:
+@pytest.mark.fault("a record cut in half, in the analysis")
+def test_a_file_cut_in_half_is_named_and_left_out(build: SimpleNamespace, records_dir: Path, fault: Tally) -> None:
     [path] = build.save(records_dir, build.make("digits", "softmax", 9, 0.5))
     path.write_text(path.read_text()[:100])
     runs = frame.load([records_dir])
     assert len(runs.frame) == 16
     assert len(runs.warnings) == 1
     assert str(path) in runs.warnings[0]
-    assert "not whole JSON" in runs.warnings[0]
+    fault.inject()
+    fault.said(runs.warnings[0], "not whole JSON")
     assert runs.warnings[0].endswith("left out")
 
 
@@ -58,18 +61,22 @@ def test_a_failed_run_done_again_is_not_missing(build: SimpleNamespace) -> None:
     assert runs.attempted("digits", "softmax") == {0, 1, 2, 3}
 
 
-def test_two_records_for_one_key_are_an_error_that_names_both_files(build: SimpleNamespace, records_dir: Path) -> None:
+@pytest.mark.fault("two records of one run, in the analysis")
+def test_two_records_for_one_key_are_an_error_that_names_both_files(
+    build: SimpleNamespace, records_dir: Path, fault: Tally
+) -> None:
     [second] = build.save(records_dir, build.make("digits", "hae", 2, 0.5, fingerprint="other"))
     first = records_dir / "digits" / "hae" / "seed=2-digitshae2.json"
-    with pytest.raises(InputError, match="more than one completed run of digits, hae, seed 2") as error:
+    with fault.refused(InputError, match="more than one completed run of digits, hae, seed 2") as error:
         frame.load([records_dir])
     assert str(first) in str(error.value)
     assert str(second) in str(error.value)
 
 
-def test_different_settings_of_one_data_set_are_never_pooled(build: SimpleNamespace) -> None:
+@pytest.mark.fault("records of different settings, in the analysis")
+def test_different_settings_of_one_data_set_are_never_pooled(build: SimpleNamespace, fault: Tally) -> None:
     records = [*build.grid(), build.make("digits", "sparsemax", 7, 0.5, setting="epochs-30")]
-    with pytest.raises(InputError, match="digits has 2 values of `setting`, which are never pooled") as error:
+    with fault.refused(InputError, match="digits has 2 values of `setting`, which are never pooled") as error:
         build.runs_of(records)
     assert "epochs-30 (1 run), such as digits-sparsemax-7.json" in str(error.value)
     assert "setting-digits (16 runs), such as digits-entmax15-0.json" in str(error.value)

@@ -16,6 +16,7 @@ import pytest
 from analysis import comparisons, report, tables
 from analysis.report.markup import SIGNS, text
 from analysis.table import Section, Table
+from tests.conftest import Tally
 
 HOSTILE = "<script>alert(1)</script> & \"quoted\" 'too' \u202egnp.exe\x00"
 SPELLED = "&lt;script&gt;alert(1)&lt;/script&gt; &amp; &quot;quoted&quot; &#x27;too&#x27; \\u202egnp.exe\\u0000"
@@ -161,7 +162,8 @@ def test_the_command_stands_with_tables_and_figures(page: Page) -> None:
     assert page.texts.count(("code", "python -m analysis records=DIR out=DIR")) == 2
 
 
-def test_hostile_names_are_text(build: SimpleNamespace) -> None:
+@pytest.mark.fault("names that hold markup, in the report")
+def test_hostile_names_are_text(build: SimpleNamespace, fault: Tally) -> None:
     records = [
         r.model_copy(
             update={"notes": [HOSTILE], "setting": HOSTILE, "dataset": HOSTILE, "cell": HOSTILE + r.normalizer}
@@ -174,6 +176,8 @@ def test_hostile_names_are_text(build: SimpleNamespace) -> None:
     assert parsed.open == []
     assert len(parsed.all("script")) == 1
     assert made.count(SPELLED) > 10
+    fault.inject()
+    fault.unsaid()
     assert not set(made).intersection("\x00\u202e")
     script = made[made.index("<script>") : made.index("</script>")]
     assert "alert(1)" not in script

@@ -92,6 +92,11 @@ def by_epochs(folder: Path) -> dict[int, str]:
     return statuses
 
 
+def contents(folder: Path) -> dict[Path, bytes]:
+    """The record files below `folder` with their bytes."""
+    return {path: path.read_bytes() for path in records.files(folder)}
+
+
 def archived(folder: Path) -> list[str]:
     return sorted(path.name for path in (folder / records.ARCHIVE).rglob("*.json"))
 

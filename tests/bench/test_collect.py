@@ -9,6 +9,7 @@ import pytest
 from bench import records
 from bench.records import Record, read, record_path, write
 from tests.bench.test_records import made
+from tests.conftest import Tally
 
 Collect = Callable[..., tuple[int, str, str]]
 
@@ -60,14 +61,17 @@ def test_without_into_they_go_where_runs_are_recorded(command: Collect, machines
     assert len(list(records.files(Path("results/records")))) == 2
 
 
+@pytest.mark.fault("two machines with two contents of one run")
 def test_one_run_with_two_contents_is_named_and_nothing_is_copied(
-    collect: Collect, machines: list[Path], tmp_path: Path
+    collect: Collect, machines: list[Path], tmp_path: Path, fault: Tally
 ) -> None:
     rival = put(machines[1], seed=0, metrics={"accuracy": 0.5})
     code, out, err = collect(*machines)
     own = record_path(machines[0], "digits", "hae", 0, f"{0:012}")
     assert (code, out) == (1, "")
     assert f"conflict: {rival} and {own} are records of one run and differ in metrics\nnothing was copied" in err
+    fault.inject()
+    fault.said(err, "conflict: ")
     assert not (tmp_path / "all").exists()
 
 
@@ -96,23 +100,31 @@ def test_a_finished_record_takes_the_place_of_a_failed_or_broken_one_which_is_ke
     assert [(kept / f"{path.stem}.1.json").read_bytes() for path in (failed, broken)] == old
 
 
+@pytest.mark.fault("a broken record among those collected")
 def test_what_is_broken_or_unfinished_is_left_out_and_counted(
-    collect: Collect, machines: list[Path], tmp_path: Path
+    collect: Collect, machines: list[Path], tmp_path: Path, fault: Tally
 ) -> None:
     put(machines[0], seed=2, status="interrupted")
     half = put(machines[1], seed=3)
     half.write_bytes(half.read_bytes()[:100])
+    fault.inject(2)
     code, out, err = collect(*machines)
+    fault.said(err, str(half))
     assert (code, out) == (1, f"{tmp_path / 'all'}: 1 broken, 1 not completed, 2 copied\n")
     assert err.startswith(f"{half}: not whole JSON")
     assert [record.seed for _, record in records.scan([tmp_path / "all"])[0]] == [0, 1]
 
 
-def test_a_run_that_a_sweep_is_making_is_left_to_it(collect: Collect, machines: list[Path], tmp_path: Path) -> None:
+@pytest.mark.fault("records collected while a sweep makes one of them")
+def test_a_run_that_a_sweep_is_making_is_left_to_it(
+    collect: Collect, machines: list[Path], tmp_path: Path, fault: Tally
+) -> None:
     with records.lock(tmp_path / "all", f"{1:012}", wait=False):
         code, out, err = collect(*machines)
     assert (code, out) == (1, f"{tmp_path / 'all'}: 1 copied, 1 being made by a sweep\n")
     assert f"seed=1-{1:012}.json: a sweep is making this run" in err
+    fault.inject()
+    fault.said(err, "a sweep is making this run")
 
 
 def test_a_run_finished_by_a_sweep_meanwhile_is_not_replaced(

@@ -24,6 +24,7 @@ from tests.bench.helpers import (
     archived,
     by_epochs,
     changed,
+    contents,
     end,
     finish,
     group,
@@ -35,6 +36,7 @@ from tests.bench.helpers import (
     wait_for,
     wait_until_training,
 )
+from tests.conftest import Tally
 
 pytestmark = [
     pytest.mark.slow,
@@ -93,32 +95,41 @@ def left(raws: list[Raw], monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[
     return call
 
 
+@pytest.mark.fault("a sweep killed with all its workers (SIGKILL)")
 def test_a_sweep_killed_with_all_its_workers_goes_on_where_it_stopped(
-    started: Start, raws: list[Raw], folder: Path, capsys: pytest.CaptureFixture[str]
+    started: Start, raws: list[Raw], folder: Path, capsys: pytest.CaptureFixture[str], fault: Tally
 ) -> None:
     process = started(2)
     wait_until_training(process, folder, done=3)
     os.killpg(process.pid, signal.SIGKILL)
+    fault.inject()
     wait_for(lambda: not group(process.pid), "the end of all processes")
     assert by_epochs(folder) == SHORT
-    before = {path: path.read_bytes() for path in records.files(folder)}
+    before = contents(folder)
     assert bench.sweep.sweep(raws) == 0
-    assert capsys.readouterr().out.startswith("3 already done, skipped (force=true makes them again)\n1 to run")
+    out = capsys.readouterr().out
+    assert out.startswith("3 already done, skipped (force=true makes them again)\n1 to run")
+    fault.said(out, "3 already done")
     assert by_epochs(folder) == dict.fromkeys(EPOCHS, "completed")
-    assert {path: path.read_bytes() for path in before} == before
+    fault.kept(before, contents(folder))
     assert archived(folder) == []
 
 
+@pytest.mark.fault("a sweep killed without its workers (SIGKILL)")
 def test_no_worker_outlives_a_sweep_that_is_killed_alone(
-    started: Start, folder: Path, left: Callable[[], list[int]]
+    started: Start, folder: Path, left: Callable[[], list[int]], capsys: pytest.CaptureFixture[str], fault: Tally
 ) -> None:
     process = started(2)
     wait_until_training(process, folder, done=3)
     assert len(group(process.pid)) >= 3
+    before = contents(folder)
     os.kill(process.pid, signal.SIGKILL)
+    fault.inject()
     wait_for(lambda: not group(process.pid), "the end of the workers")
     assert by_epochs(folder) == SHORT
     assert left() == [EPOCHS[3]]
+    fault.kept(before, contents(folder))
+    fault.said(capsys.readouterr().out, "3 already done")
 
 
 @pytest.mark.parametrize(
@@ -126,15 +137,18 @@ def test_no_worker_outlives_a_sweep_that_is_killed_alone(
     [(signal.SIGINT, 2), (signal.SIGINT, 1), (signal.SIGTERM, 2), (signal.SIGTERM, 1)],
     ids=["Ctrl-C with workers", "Ctrl-C without", "SIGTERM with workers", "SIGTERM without"],
 )
+@pytest.mark.fault("a sweep interrupted (SIGINT, SIGTERM)")
 def test_an_interrupt_records_the_run_in_progress_and_leaves_the_rest(
-    started: Start, folder: Path, left: Callable[[], list[int]], number: signal.Signals, workers: int
+    started: Start, folder: Path, left: Callable[[], list[int]], number: signal.Signals, workers: int, fault: Tally
 ) -> None:
     done = SHORT if workers == 2 else {}
     process = started(workers)
     wait_until_training(process, folder, done=len(done))
+    before = contents(folder)
     # A terminal sends Ctrl-C to every process of the group; a scheduler ends the one it started.
     (os.killpg if number == signal.SIGINT else os.kill)(process.pid, number)
     sent = time.monotonic()
+    fault.inject()
     code, out, err = finish(process)
     assert time.monotonic() - sent < STOP_SECONDS
     assert code == 130, err
@@ -142,6 +156,8 @@ def test_an_interrupt_records_the_run_in_progress_and_leaves_the_rest(
     assert err == "interrupted; the same command goes on where this one stopped\n"
     assert by_epochs(folder) == done | {EPOCHS[3]: "interrupted"}
     assert sorted(left()) == sorted(set(EPOCHS) - set(done))
+    fault.kept(before, contents(folder))
+    fault.said(err, "interrupted; the same command goes on where this one stopped")
 
 
 KILLS = 20
@@ -155,8 +171,9 @@ def tables(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in made.iterdir() if path.stem != "runtime"}
 
 
+@pytest.mark.fault("a sweep killed again and again, at random moments (SIGKILL)")
 def test_a_sweep_killed_twenty_times_ends_in_the_tables_of_one_left_alone(
-    tiny: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tiny: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str], fault: Tally
 ) -> None:
     def runs(name: str) -> list[Raw]:
         words = (*tiny, "parallel=1", f"results_dir={tmp_path / name}")
@@ -170,37 +187,45 @@ def test_a_sweep_killed_twenty_times_ends_in_the_tables_of_one_left_alone(
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["bench.sweep"])
     for _ in range(KILLS):
-        before, begun = len(list(records.files(killed))), context.Event()
+        before, begun = contents(killed), context.Event()
         process = context.Process(target=sweep_and_tell, args=(runs("killed"), begun))
         process.start()
         assert begun.wait(TIMEOUT)
         time.sleep(moment.uniform(0, 1.5 * a_run))
         process.kill()
+        fault.inject()
         process.join()
         assert process.exitcode == -signal.SIGKILL
         found, broken = records.scan([killed])
         assert broken == []
-        assert len(found) >= before
+        fault.kept(before, contents(killed))
         assert {record.status for _, record in found} <= {"completed"}
     left = 30 - len(list(records.files(killed)))
     capsys.readouterr()
     assert bench.sweep.sweep(runs("killed")) == 0
     assert left > 0
-    assert f"{left} to run with 1 worker" in capsys.readouterr().out
+    fault.said(capsys.readouterr().out, f"{left} to run with 1 worker")
     again = recorded(killed)
-    assert {key: results(record) for key, record in again.items()} == {key: results(r) for key, r in whole.items()}
+    fault.same({key: results(r) for key, r in whole.items()}, {key: results(r) for key, r in again.items()})
     assert archived(killed) == []
     made = tables(killed)
     assert {"main_results.csv", "paired_vs_softmax.csv"} <= set(made)
     assert made == tables(tmp_path / "whole")
 
 
-def test_a_killed_worker_costs_its_own_run(raws: list[Raw], folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.fault("a worker killed, as for want of memory (SIGKILL)")
+def test_a_killed_worker_costs_its_own_run(
+    raws: list[Raw], folder: Path, capsys: pytest.CaptureFixture[str], fault: Tally
+) -> None:
+    before: dict[Path, bytes] = {}
+
     def kill_the_first() -> None:
         wait_for(lambda: len(list(records.files(folder))) == 3, "three records")
         first = min(multiprocessing.active_children(), key=lambda child: child._identity)  # it has the longest run
         assert first.pid is not None
+        before.update(contents(folder))
         os.kill(first.pid, signal.SIGKILL)
+        fault.inject()
 
     killer = threading.Thread(target=kill_the_first)
     killer.start()
@@ -212,21 +237,31 @@ def test_a_killed_worker_costs_its_own_run(raws: list[Raw], folder: Path, capsys
     assert "3 of 4 runs are recorded" in out
     assert "1 failed:\n  digits/softmax/seed=0: RuntimeError: the worker process died with signal 9 (killed, " in err
     assert by_epochs(folder) == SHORT | {EPOCHS[3]: "failed"}
+    fault.kept(before, contents(folder))
+    fault.said(err, "the worker process died with signal 9", "try fewer workers with parallel=")
     failed = next(record for _, record in records.scan([folder])[0] if record.status == "failed")
     assert failed.error is not None
     assert failed.error["message"].startswith("the worker process died with signal 9")
     assert multiprocessing.active_children() == []
 
 
-def test_two_sweeps_at_once_share_the_work_from_an_empty_data_folder(tmp_path: Path, folder: Path) -> None:
+@pytest.mark.fault("two sweeps at once over one folder, and no data prepared")
+def test_two_sweeps_at_once_share_the_work_from_an_empty_data_folder(
+    raws: list[Raw], tmp_path: Path, folder: Path, fault: Tally
+) -> None:
     sizes = ("dataset.train_limit=60", "dataset.test_limit=40", "device=cpu", "parallel=1")
     words = ("-m", "dataset=digits", "normalizer=softmax", "train.epochs=1,2,3,4", f"data.root={tmp_path / 'data'}")
     both = [start(*words, *sizes, f"results_dir={folder}", cwd=tmp_path) for _ in range(2)]
     (code_1, out_1, err_1), (code_2, out_2, err_2) = [finish(process) for process in both]
+    fault.inject()
     assert (code_1, err_1, code_2, err_2) == (0, "", 0, "")
     assert "4 of 4 runs are recorded" in out_1
     assert "4 of 4 runs are recorded" in out_2
     assert by_epochs(folder) == dict.fromkeys((1, 2, 3, 4), "completed")
     assert archived(folder) == []
     assert (out_1 + out_2).count("  accuracy ") == 4
+    fault.said(out_1 + out_2, "already done")
+    alone = [changed(changed(raws[0], "train.epochs", n), "results_dir", str(tmp_path / "alone")) for n in (1, 2, 3, 4)]
+    assert bench.sweep.sweep(alone) == 0
+    fault.same(*({r.fingerprint: results(r) for _, r in records.scan([f])[0]} for f in (tmp_path / "alone", folder)))
     assert [path.name for path in (tmp_path / "data" / "prepared").glob("[!.]*")] == ["digits"]

@@ -9,6 +9,7 @@ import pytest
 
 from bench import records
 from bench.records import Record, RecordError, read, record_path, scan, write
+from tests.conftest import Tally
 
 FIELDS: dict[str, Any] = {
     "schema": 1,
@@ -152,19 +153,23 @@ def text(**changes: Any) -> bytes:
         (json.dumps({k: v for k, v in FIELDS.items() if k != "cell"}).encode(), "field cell: Field required"),
     ],
 )
+@pytest.mark.fault("a record that is hostile, odd or of another schema")
 def test_what_is_no_record_is_refused_by_file_and_reason(
-    path: Path, tmp_path: Path, content: bytes, reason: str
+    path: Path, tmp_path: Path, content: bytes, reason: str, fault: Tally
 ) -> None:
     path.parent.mkdir(parents=True)
     path.write_bytes(content)
     with pytest.raises(RecordError) as caught:
         read(path)
     assert str(caught.value).startswith(f"{path}: {reason}")
+    fault.inject()
+    fault.said(str(caught.value), str(path))
     whole = tmp_path / "digits" / "softmax" / "seed=0-0.json"
     write(whole, made(), tmp_path)
     found, broken = scan([tmp_path])
     assert [p for p, _ in found] == [whole]
     assert [error.path for error in broken] == [path]
+    fault.same({whole: made()}, dict(found))
 
 
 def test_a_record_may_be_nested_to_the_limit(path: Path) -> None:

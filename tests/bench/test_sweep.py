@@ -17,7 +17,8 @@ from bench.records import Record, read
 from bench.schema import ConfigError
 from bench.sweep import sweep
 from datasets import prepare
-from tests.bench.helpers import archived, changed, raw, recorded, results
+from tests.bench.helpers import archived, changed, contents, raw, recorded, results
+from tests.conftest import Tally
 
 Sweep = Callable[..., tuple[int, str, str]]
 Raw = dict[str, Any]
@@ -92,8 +93,12 @@ def failing(four: list[Raw], *rates: float) -> list[Raw]:
     return [long[0], *bad, *long[1:]]
 
 
-def test_failures_leave_the_others_and_are_listed_at_the_end(four: list[Raw], say: Sweep, tmp_path: Path) -> None:
+@pytest.mark.fault("a run whose loss is no number")
+def test_failures_leave_the_others_and_are_listed_at_the_end(
+    four: list[Raw], say: Sweep, tmp_path: Path, fault: Tally
+) -> None:
     raws = failing(four, 1e30, 1e29)
+    fault.inject(2)
     code, out, err = say(raws)
     assert code == 1
     assert "4 of 6 runs are recorded" in out
@@ -110,11 +115,14 @@ def test_failures_leave_the_others_and_are_listed_at_the_end(four: list[Raw], sa
         error = found["digits", "softmax", seed].error
         assert error is not None
         assert 'File "bench/train.py"' in error["traceback"]
+    fault.said(err, "digits/softmax/seed=5: NonFiniteLossError")
+    good = {path: text for path, text in contents(tmp_path / "r").items() if path not in named}
     # Again: the good ones are done, the failed ones are tried once more and their old records kept.
     code, out, _ = say(raws)
     assert code == 1
     assert out.startswith("4 already done, skipped (force=true makes them again)\n2 to run")
     assert len(archived(tmp_path / "r")) == 2
+    fault.kept(good, contents(tmp_path / "r"))
 
 
 def test_two_failures_of_one_label_are_both_listed(four: list[Raw], say: Sweep) -> None:
@@ -142,14 +150,16 @@ def test_a_run_asked_for_twice_is_made_once_and_said_so(four: list[Raw], say: Sw
 
 
 @pytest.mark.parametrize("damage", [lambda b: b[: len(b) // 2], lambda _: b"", lambda b: b"\xff" + b])
+@pytest.mark.fault("a record cut or damaged on the disk")
 def test_a_broken_record_is_named_set_aside_and_made_again(
-    four: list[Raw], say: Sweep, tmp_path: Path, damage: Callable[[bytes], bytes]
+    four: list[Raw], say: Sweep, tmp_path: Path, damage: Callable[[bytes], bytes], fault: Tally
 ) -> None:
     say(four[:2])
     before = recorded(tmp_path / "r")
     path = next(path for path in records.files(tmp_path / "r") if path.name.startswith("seed=1-"))
     half = damage(path.read_bytes())
     path.write_bytes(half)
+    fault.inject()
     code, out, err = say(four[:2])
     assert code == 0
     assert err.startswith(f"notice: {path}: not ")
@@ -157,8 +167,9 @@ def test_a_broken_record_is_named_set_aside_and_made_again(
     place = tmp_path / "r" / records.ARCHIVE / "digits" / "softmax" / f"{path.stem}.1.json"
     assert "; the run is made again, and this set aside in .archive\n" in err
     assert place.read_bytes() == half
+    fault.said(err, "set aside in .archive")
     after = recorded(tmp_path / "r")
-    assert {key: results(record) for key, record in after.items()} == {k: results(r) for k, r in before.items()}
+    fault.same({key: results(r) for key, r in before.items()}, {key: results(r) for key, r in after.items()})
 
 
 def test_an_interrupted_run_alone_is_made_again(
@@ -188,8 +199,9 @@ def test_an_interrupted_run_alone_is_made_again(
     assert len(archived(tmp_path / "r")) == 1
 
 
+@pytest.mark.fault("a truncated data file under its right name, in a sweep with others")
 def test_a_data_set_that_cannot_be_had_is_listed_and_the_others_go_on(
-    four: list[Raw], say: Sweep, tmp_path: Path
+    four: list[Raw], say: Sweep, tmp_path: Path, fault: Tally
 ) -> None:
     folder = tmp_path / "data" / "KMNIST" / "raw"
     folder.mkdir(parents=True)
@@ -200,41 +212,52 @@ def test_a_data_set_that_cannot_be_had_is_listed_and_the_others_go_on(
     assert "2 of 3 runs are recorded" in out
     reason = "train-images-idx3-ubyte is not the official file: its content has 100 bytes, expected 47040016."
     assert f"1 failed:\n  kmnist/softmax/seed=0: {folder / reason}" in err
+    fault.inject()
+    fault.said(err, "kmnist/softmax/seed=0", reason)
     assert len(recorded(tmp_path / "r")) == 2
 
 
 @pytest.mark.parametrize("name", ["train_x.npy", "train_y.npy", "test_x.npy", "test_y.npy", "manifest.json"])
+@pytest.mark.fault("a bit of prepared data flipped before a sweep")
 def test_one_flipped_bit_of_prepared_data_takes_its_runs_and_is_named(
-    four: list[Raw], say: Sweep, tmp_path: Path, name: str
+    four: list[Raw], say: Sweep, tmp_path: Path, name: str, fault: Tally
 ) -> None:
     path = prepare("digits", tmp_path / "data").folder / name
     content = bytearray(path.read_bytes())
     content[len(content) // 2] ^= 4
     path.write_bytes(content)
+    fault.inject()
     code, out, err = say([changed(four[0], "data.root", str(tmp_path / "data")), four[1]])
     assert code == 1
+    fault.said(err, f"{path} is damaged: ")
     assert "1 of 2 runs are recorded" in out
     assert f"1 failed:\n  digits/softmax/seed=0: {path} is damaged: " in err
     assert [key[2] for key in recorded(tmp_path / "r")] == [1]
 
 
-def test_a_folder_that_cannot_be_written_is_a_listed_failure(four: list[Raw], say: Sweep, tmp_path: Path) -> None:
+@pytest.mark.fault("a results folder that cannot be written")
+def test_a_folder_that_cannot_be_written_is_a_listed_failure(
+    four: list[Raw], say: Sweep, tmp_path: Path, fault: Tally
+) -> None:
     (tmp_path / "r").mkdir()
     (tmp_path / "r" / "digits").write_text("a file where the folder should be", encoding="utf-8")
     code, out, err = say(four[:1])
     assert code == 1
     assert "0 of 1 runs are recorded" in out
-    assert f"  digits/softmax/seed=0: {tmp_path / 'r'} cannot be written (Not a directory)\n" in err
+    fault.inject()
+    fault.said(err, f"digits/softmax/seed=0: {tmp_path / 'r'} cannot be written (Not a directory)")
     assert "tracebacks" not in err
 
 
+@pytest.mark.fault("a disk that is full when records are written")
 def test_a_disk_that_is_full_for_a_while_costs_only_the_runs_that_end_then(
-    four: list[Raw], say: Sweep, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    four: list[Raw], say: Sweep, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: Tally
 ) -> None:
     fsync, calls = os.fsync, count(1)
 
     def full_in_between(descriptor: int) -> None:
         if next(calls) in (2, 3):
+            fault.inject()
             raise OSError(errno.ENOSPC, "No space left on device")
         fsync(descriptor)
 
@@ -246,54 +269,74 @@ def test_a_disk_that_is_full_for_a_while_costs_only_the_runs_that_end_then(
     reason = f" and 1 more runs: {tmp_path / 'r'} cannot be written (No space left on device)\n"
     assert "2 failed:\n  digits/" in err
     assert reason in err
+    fault.said(err, reason.strip())
     assert "tracebacks" not in err
     assert len(recorded(tmp_path / "r")) == 2
     assert not list(tmp_path.rglob("*.part"))
+    before = contents(tmp_path / "r")
     code, out, _ = say(four)
     assert code == 0
     assert out.startswith("2 already done, skipped (force=true makes them again)\n2 to run")
+    fault.kept(before, contents(tmp_path / "r"))
+    whole = [changed(content, "results_dir", str(tmp_path / "whole")) for content in four]
+    say(whole)
+    fault.same(*({key: results(r) for key, r in recorded(tmp_path / name).items()} for name in ("whole", "r")))
 
 
+@pytest.mark.fault("a results folder on a read-only file system")
 def test_a_folder_that_cannot_be_written_is_refused_before_anything_trains_and_only_if_it_must_be(
-    four: list[Raw], say: Sweep, monkeypatch: pytest.MonkeyPatch
+    four: list[Raw], say: Sweep, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: Tally
 ) -> None:
     say(four[:1])
+    before = contents(tmp_path / "r")
 
     def deny(**_options: Any) -> None:
         raise OSError(errno.EROFS, "Read-only file system")
 
     monkeypatch.setattr(bench.sweep.tempfile, "TemporaryFile", deny)
-    with pytest.raises(ConfigError, match=r"results_dir=.*/r cannot be written \(Read-only file system\)"):
+    with pytest.raises(ConfigError, match=r"results_dir=.*/r cannot be written \(Read-only file system\)") as caught:
         say(four[:2])
+    fault.inject()
+    fault.said(str(caught.value), "Read-only file system")
     code, out, _ = say(four[:1])
     assert (code, out[:14]) == (0, "1 already done")
+    fault.kept(before, contents(tmp_path / "r"))
 
 
-def test_a_folder_in_the_place_of_a_record_is_named_and_set_aside(four: list[Raw], say: Sweep, tmp_path: Path) -> None:
+@pytest.mark.fault("a folder in the place of a record")
+def test_a_folder_in_the_place_of_a_record_is_named_and_set_aside(
+    four: list[Raw], say: Sweep, tmp_path: Path, fault: Tally
+) -> None:
     path = plan(four[:1]).jobs[0].path
     path.mkdir(parents=True)
     code, _, err = say(four[:1])
     assert (code, err[: len(f"notice: {path}")]) == (0, f"notice: {path}")
-    assert "cannot be read (Is a directory)" in err
+    fault.inject()
+    fault.said(err, f"notice: {path}", "cannot be read (Is a directory)")
     assert len(recorded(tmp_path / "r")) == len(list((tmp_path / "r" / records.ARCHIVE).rglob("*.json"))) == 1
 
 
+@pytest.mark.fault("a clock set back by an hour at every look")
 def test_a_clock_set_back_changes_nothing(
-    four: list[Raw], say: Sweep, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    four: list[Raw], say: Sweep, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: Tally
 ) -> None:
+    say([changed(content, "results_dir", str(tmp_path / "whole")) for content in four])
     say(four[:2])
-    before = {path: path.read_bytes() for path in records.files(tmp_path / "r")}
+    before = contents(tmp_path / "r")
     for path in tmp_path.rglob("*"):
         os.utime(path, (2**32, 2**32))  # a hundred years ahead
     falling = count(2**31, -3600)
     monkeypatch.setattr(time, "time", lambda: next(falling))
+    fault.inject()
     code, out, err = say(four)
     assert (code, err) == (0, "")
     assert out.startswith("2 already done, skipped (force=true makes them again)\n2 to run")
     made = recorded(tmp_path / "r")
     assert len(made) == 4
     assert all(0 < (record.metrics["wall_seconds"] or 0) < 100 for record in made.values())
-    assert {path: path.read_bytes() for path in before} == before
+    fault.kept(before, contents(tmp_path / "r"))
+    fault.same(*({key: results(r) for key, r in recorded(tmp_path / name).items()} for name in ("whole", "r")))
+    fault.unsaid()
 
 
 def test_a_record_with_the_name_of_another_run_is_no_other_runs_record(

@@ -1,12 +1,15 @@
 """Repeating a recorded run."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from bench import tolerance
 from bench.records import Record, read, write
 from bench.schema import ConfigError
 from bench.verify import differences, verify
+from normalizers import native
 from tests.bench.helpers import CONF, config, run
 
 
@@ -40,11 +43,56 @@ def test_one_changed_bit_is_found_and_named(record: Path, capsys: pytest.Capture
     assert "0 of 1 records are repeated" in out
 
 
-def test_a_difference_names_what_else_is_different(record: Path, capsys: pytest.CaptureFixture[str]) -> None:
+OTHER = {"cpu": "another one"}
+
+
+def test_another_kind_of_machine_must_come_close(record: Path, capsys: pytest.CaptureFixture[str]) -> None:
     old = read(record)
-    alter(record, metrics=old.metrics | {"accuracy": 2.0}, provenance=old.provenance | {"cpu": "another one"})
+    loss = old.metrics["test_loss"] or 0.0
+    alter(record, metrics=old.metrics | {"test_loss": loss * 1.05}, provenance=old.provenance | OTHER)
+    assert verify([str(record), "device=cpu"], CONF) == 0
+    out = capsys.readouterr().out
+    assert out.startswith(f"close     {record}\n  (cpu: recorded with another one, now ")
+    assert (
+        "0 of 1 records are repeated to the bit\n1 of another kind of machine are repeated within the toleranc" in out
+    )
+
+
+@pytest.mark.parametrize(
+    ("part", "name", "value"),
+    [
+        ("metrics", "accuracy", lambda a: a + 0.031),
+        ("metrics", "test_loss", lambda loss: 1.2 * loss),
+        ("metrics", "alpha_mean", lambda _: None),
+        ("curves", "train_loss", lambda losses: [losses[0] * 1.002, *losses[1:]]),
+    ],
+)
+def test_what_is_too_far_away_on_another_kind_of_machine_differs(
+    record: Path, capsys: pytest.CaptureFixture[str], part: str, name: str, value: Any
+) -> None:
+    old = read(record)
+    content = getattr(old, part)
+    alter(record, **{part: content | {name: value(content[name])}, "provenance": old.provenance | OTHER})
     assert verify([str(record), "device=cpu"], CONF) == 1
-    assert "(cpu: recorded with another one, now" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert out.startswith(f"differs   {record}\n  {part}.{name}")
+    assert "(cpu: recorded with another one, now" in out
+
+
+def test_another_seed_is_outside_of_the_tolerance(tiny: tuple[str, ...]) -> None:
+    one, two = (run(config(*tiny, f"seed={seed}", normalizer="hae")) for seed in (0, 1))
+    assert tolerance.exceeded(one, one) == []
+    assert any(line.startswith("curves.train_loss.0: recorded") for line in tolerance.exceeded(one, two))
+
+
+@pytest.mark.skipif(native.variant() == "torch", reason="without a compiler there are no kernels to switch off")
+def test_a_run_without_kernels_is_within_the_tolerance(tiny: tuple[str, ...]) -> None:
+    typed = config(*tiny, "train.epochs=3", normalizer="hae")
+    with_kernels = run(typed)
+    with native.switched_off():
+        without = run(typed)
+    assert differences(with_kernels, without) != []
+    assert tolerance.exceeded(with_kernels, without) == []
 
 
 def test_another_data_hash_is_another_run(record: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -13,6 +13,7 @@ from bench.plan import Job, plan
 from bench.records import LOCKS
 from bench.work import carry_out, finished, write_lost
 from tests.bench.helpers import changed, raw, recorded
+from tests.conftest import Tally
 
 FULL = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
@@ -28,12 +29,15 @@ def refuse(*_arguments: Any, **_options: Any) -> None:
 
 @pytest.mark.parametrize("make", [lambda job: carry_out(job, wait=False), lambda job: write_lost(job, "it died")])
 @pytest.mark.parametrize("call", ["os.fsync", "pathlib.Path.mkdir", "pathlib.Path.replace"])
+@pytest.mark.fault("a disk that is full when records are written")
 def test_a_full_disk_fails_the_run_and_leaves_no_part_of_a_record(
-    job: Job, monkeypatch: pytest.MonkeyPatch, make: Any, call: str
+    job: Job, monkeypatch: pytest.MonkeyPatch, make: Any, call: str, fault: Tally
 ) -> None:
     with monkeypatch.context() as patch:
         patch.setattr(call, refuse)
         outcome = make(job)
+    fault.inject()
+    fault.said(outcome.error, "cannot be written (No space left on device)")
     assert (outcome.status, outcome.left) == ("failed", False)
     assert outcome.error == f"{job.results_dir} cannot be written (No space left on device)"
     assert [path for path in job.results_dir.rglob("*") if path.is_file() and LOCKS not in path.parts] == []
@@ -73,14 +77,17 @@ def test_the_record_of_another_run_does_not_count(job: Job, tiny: tuple[str, ...
     assert sorted(recorded(job.results_dir)) == [("digits", "softmax", 0), ("digits", "softmax", 1)]
 
 
-def test_a_place_that_may_not_be_looked_at_is_named(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.fault("a record that may not be read (permission denied)")
+def test_a_place_that_may_not_be_looked_at_is_named(job: Job, monkeypatch: pytest.MonkeyPatch, fault: Tally) -> None:
     def deny(_path: Path) -> bool:
         raise PermissionError(errno.EACCES, "Permission denied")
 
     with monkeypatch.context() as patch:
         patch.setattr(Path, "exists", deny)
-        with pytest.raises(records.RecordError, match=rf"{job.path}: cannot be read \(Permission denied\)"):
+        with pytest.raises(records.RecordError, match=rf"{job.path}: cannot be read \(Permission denied\)") as caught:
             finished(job)
+    fault.inject()
+    fault.said(str(caught.value), "Permission denied")
 
 
 def test_a_record_that_cannot_be_made_fails_by_name(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:

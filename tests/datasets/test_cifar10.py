@@ -12,6 +12,7 @@ from torchvision.datasets import CIFAR10
 
 from datasets import DataError, cifar10
 from datasets.cifar10 import build
+from tests.conftest import Tally
 
 NAMES = (*cifar10.TRAINING, cifar10.TEST)
 ROWS = 2
@@ -104,22 +105,24 @@ def test_held_out_needs_no_test_batch_and_says_what_it_is(tmp_path: Path, releas
     assert np.array_equal(arrays.test.x[0, :, :, 0].ravel(), PIXELS["data_batch_5"][0, :1024])
 
 
-def test_a_foreign_pickle_is_refused_before_it_runs(tmp_path: Path) -> None:
+@pytest.mark.fault("a foreign pickle in the place of a data file")
+def test_a_foreign_pickle_is_refused_before_it_runs(tmp_path: Path, fault: Tally) -> None:
     folder = python_release(tmp_path)
     ran = tmp_path / "ran"
     payload = pickle.dumps(Foreign(str(ran)))
     (folder / "data_batch_3").write_bytes(payload)
-    with pytest.raises(DataError, match=r"data_batch_3 is not the official file: .* expected md5"):
+    with fault.refused(DataError, match=r"data_batch_3 is not the official file: .* expected md5"):
         build(tmp_path)
     assert not ran.exists()
     pickle.loads(payload)
     assert ran.exists()
 
 
-def test_a_damaged_binary_training_batch_is_named(tmp_path: Path) -> None:
+@pytest.mark.fault("a data file of another size under a right name")
+def test_a_damaged_binary_training_batch_is_named(tmp_path: Path, fault: Tally) -> None:
     folder = binary_release(tmp_path)
     (folder / "data_batch_4.bin").write_bytes(BINARY["data_batch_4"][:-1])
-    with pytest.raises(DataError, match=r"data_batch_4.bin is not the official file: it has 6145 bytes"):
+    with fault.refused(DataError, match=r"data_batch_4.bin is not the official file: it has 6145 bytes"):
         build(tmp_path)
 
 
@@ -153,14 +156,15 @@ def test_the_release_is_downloaded_and_unpacked(tmp_path: Path, server: Any, mon
 
 
 @pytest.mark.parametrize("mode", ["404", "html", "half"])
+@pytest.mark.fault("a download that fails: 403, 404, HTML, half, stalled")
 def test_a_failed_download_leaves_nothing(
-    tmp_path: Path, server: Any, monkeypatch: pytest.MonkeyPatch, mode: str
+    tmp_path: Path, server: Any, monkeypatch: pytest.MonkeyPatch, mode: str, fault: Tally
 ) -> None:
     server.content["c.tar.gz"] = archive()
     server.mode = mode
     monkeypatch.setattr(CIFAR10, "url", f"{server.url}c.tar.gz")
     monkeypatch.setattr(CIFAR10, "tgz_md5", md5(server.content["c.tar.gz"]))
-    with pytest.raises(DataError, match=r"could not download cifar-10-python.tar.gz from http://127"):
+    with fault.refused(DataError, match=r"could not download cifar-10-python.tar.gz from http://127"):
         build(tmp_path)
     assert list(tmp_path.iterdir()) == []
 
@@ -187,8 +191,9 @@ def test_an_archive_put_there_by_hand_is_checked_and_completes_a_partial_folder(
     ],
     ids=["parent", "within", "link"],
 )
+@pytest.mark.fault("an archive that would write outside the data folder")
 def test_an_archive_cannot_write_outside_the_data_root(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, evil: list[tarfile.TarInfo]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, evil: list[tarfile.TarInfo], fault: Tally
 ) -> None:
     # md5 sums guard against damage and not against malice, so this one has the right sum.
     content = archive(*evil)
@@ -196,7 +201,7 @@ def test_an_archive_cannot_write_outside_the_data_root(
     root.mkdir(parents=True)
     (root / "cifar-10-python.tar.gz").write_bytes(content)
     monkeypatch.setattr(CIFAR10, "tgz_md5", md5(content))
-    with pytest.raises(DataError, match=r"cifar-10-python.tar.gz cannot be unpacked \(.*outside.*\). Replace it by"):
+    with fault.refused(DataError, match=r"cifar-10-python.tar.gz cannot be unpacked \(.*outside.*\). Replace it by"):
         build(root)
     assert not list(tmp_path.rglob("outside"))
     assert [path.name for path in root.iterdir()] == ["cifar-10-python.tar.gz"]

@@ -8,6 +8,7 @@ import pytest
 
 from datasets import DataError, files
 from datasets.files import Expected, download, timeout, unpack, verify, verify_md5
+from tests.conftest import Tally
 
 CONTENT = bytes(range(256)) * 40
 PATH = Path("raw/some-file")
@@ -20,16 +21,18 @@ def test_the_expected_content_passes() -> None:
     assert verify_md5(PATH, CONTENT, MD5) is None
 
 
-def test_another_size_is_named_with_the_one_expected() -> None:
-    with pytest.raises(DataError, match=r"some-file is not the official file: .* 100 bytes, expected 10240. Delete it"):
+@pytest.mark.fault("a data file of another size under a right name")
+def test_another_size_is_named_with_the_one_expected(fault: Tally) -> None:
+    with fault.refused(DataError, match=r"some-file is not the official file: .* 100 bytes, expected 10240. Delete it"):
         verify(PATH, CONTENT[:100], EXPECTED)
 
 
-def test_one_changed_byte_is_named_by_its_hash() -> None:
+@pytest.mark.fault("a data file with a changed byte")
+def test_one_changed_byte_is_named_by_its_hash(fault: Tally) -> None:
     changed = b"\x01" + CONTENT[1:]
-    with pytest.raises(DataError, match=f"sha256 {hashlib.sha256(changed).hexdigest()}, expected {EXPECTED.sha256}"):
+    with fault.refused(DataError, match=f"sha256 {hashlib.sha256(changed).hexdigest()}, expected {EXPECTED.sha256}"):
         verify(PATH, changed, EXPECTED)
-    with pytest.raises(DataError, match=f"10240 bytes with md5 {hashlib.md5(changed).hexdigest()}, expected md5 {MD5}"):
+    with fault.refused(DataError, match=f"10240 bytes with md5 {hashlib.md5(changed).hexdigest()}, expected md5 {MD5}"):
         verify_md5(PATH, changed, MD5)
 
 
@@ -39,12 +42,13 @@ def test_a_gzip_file_is_unpacked(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("damage", ["half", "flip", "html", "empty"])
-def test_a_damaged_gzip_file_is_named(tmp_path: Path, damage: str) -> None:
+@pytest.mark.fault("a damaged gzip file")
+def test_a_damaged_gzip_file_is_named(tmp_path: Path, damage: str, fault: Tally) -> None:
     packed = gzip.compress(CONTENT)
     flipped = packed[:-6] + bytes([packed[-6] ^ 1]) + packed[-5:]
     path = tmp_path / "x.gz"
     path.write_bytes({"half": packed[: len(packed) // 2], "flip": flipped, "html": b"<html>"}.get(damage, b""))
-    with pytest.raises(DataError, match=r"x.gz is not a whole gzip file .*Delete it and run again"):
+    with fault.refused(DataError, match=r"x.gz is not a whole gzip file .*Delete it and run again"):
         unpack(path)
 
 
@@ -65,13 +69,14 @@ def test_the_next_mirror_is_tried(tmp_path: Path, server: Any) -> None:
     ("mode", "reason"),
     [("403", "Forbidden"), ("404", "Not Found"), ("html", "corrupted"), ("half", ""), ("stall", "timed out")],
 )
+@pytest.mark.fault("a download that fails: 403, 404, HTML, half, stalled")
 def test_a_failed_download_names_url_reason_and_place_and_leaves_nothing(
-    tmp_path: Path, server: Any, monkeypatch: pytest.MonkeyPatch, mode: str, reason: str
+    tmp_path: Path, server: Any, monkeypatch: pytest.MonkeyPatch, mode: str, reason: str, fault: Tally
 ) -> None:
     server.content["f"] = CONTENT
     server.mode = mode
     monkeypatch.setattr(files, "DOWNLOAD_TIMEOUT", 0.3)
-    with pytest.raises(DataError) as caught:
+    with fault.refused(DataError) as caught:
         download([server.url + "f", server.url + "again/f"], tmp_path / "f", MD5)
     message = str(caught.value)
     assert f"{server.url}f (" in message
@@ -81,12 +86,15 @@ def test_a_failed_download_names_url_reason_and_place_and_leaves_nothing(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_without_a_network_the_message_is_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.fault("no network")
+def test_without_a_network_the_message_is_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: Tally
+) -> None:
     monkeypatch.setenv("no_proxy", "127.0.0.1")
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{unused.getsockname()[1]}/f"
-        with pytest.raises(DataError, match=r"could not download f from .*refused.* by hand"):
+        with fault.refused(DataError, match=r"could not download f from .*refused.* by hand"):
             download([url], tmp_path / "f", MD5)
 
 

@@ -14,6 +14,7 @@ import torchvision.datasets
 from datasets import DataError, mnist
 from datasets.files import Expected
 from datasets.mnist import build_fashion_mnist, build_kmnist
+from tests.conftest import Tally
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 PIXELS = {"train": np.arange(3 * 28 * 28), "t10k": np.arange(2 * 28 * 28)[::-1]}
@@ -70,11 +71,12 @@ def test_packed_files_alone_are_read(tmp_path: Path, raw: Path) -> None:
 
 
 @pytest.mark.parametrize("name", CONTENT)
-def test_a_truncated_file_under_the_right_name_is_named(tmp_path: Path, raw: Path, name: str) -> None:
+@pytest.mark.fault("a data file of another size under a right name")
+def test_a_truncated_file_under_the_right_name_is_named(tmp_path: Path, raw: Path, name: str, fault: Tally) -> None:
     cut = CONTENT[name][:100] if "images" in name else CONTENT[name][:9]
     write(raw, CONTENT | {name: cut})
     size = len(CONTENT[name])
-    with pytest.raises(DataError, match=rf"{name} is not the official file: .* {len(cut)} bytes, expected {size}\."):
+    with fault.refused(DataError, match=rf"{name} is not the official file: .* {len(cut)} bytes, expected {size}\."):
         build_fashion_mnist(tmp_path)
 
 
@@ -86,15 +88,16 @@ def test_the_100_byte_file_of_the_report_is_named_with_the_official_size(tmp_pat
         build_kmnist(tmp_path)
 
 
-def test_a_changed_pixel_and_a_packed_file_of_other_content_are_named(tmp_path: Path, raw: Path) -> None:
+@pytest.mark.fault("a data file with a changed byte")
+def test_a_changed_pixel_and_a_packed_file_of_other_content_are_named(tmp_path: Path, raw: Path, fault: Tally) -> None:
     name = "t10k-images-idx3-ubyte"
     changed = CONTENT[name][:-1] + b"\xff"
     write(raw, CONTENT | {name: changed})
-    with pytest.raises(DataError, match=f"{name} is not the official file: its content has sha256"):
+    with fault.refused(DataError, match=f"{name} is not the official file: its content has sha256"):
         build_fashion_mnist(tmp_path)
     (raw / name).unlink()
     write(raw, {f"{name}.gz": gzip.compress(changed)})
-    with pytest.raises(DataError, match=f"{name}.gz is not the official file: its content has sha256"):
+    with fault.refused(DataError, match=f"{name}.gz is not the official file: its content has sha256"):
         build_fashion_mnist(tmp_path)
 
 
@@ -110,13 +113,14 @@ def test_what_is_missing_is_downloaded_and_the_rest_left_alone(
 
 
 @pytest.mark.parametrize("mode", ["403", "html", "half"])
+@pytest.mark.fault("a download that fails: 403, 404, HTML, half, stalled")
 def test_a_failed_download_is_one_clear_error_and_leaves_nothing(
-    tmp_path: Path, raw: Path, server: Any, monkeypatch: pytest.MonkeyPatch, mode: str
+    tmp_path: Path, raw: Path, server: Any, monkeypatch: pytest.MonkeyPatch, mode: str, fault: Tally
 ) -> None:
     use_server(server, monkeypatch)
     server.mode = mode
     place = raw / "train-images-idx3-ubyte.gz"
-    with pytest.raises(DataError, match=f"from {server.url}train-images-idx3-ubyte.gz .*put the file at {place} by"):
+    with fault.refused(DataError, match=f"from {server.url}train-images-idx3-ubyte.gz .*put the file at {place} by"):
         build_fashion_mnist(tmp_path)
     assert list(raw.iterdir()) == []
 

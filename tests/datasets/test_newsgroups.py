@@ -14,6 +14,7 @@ from sklearn.utils import Bunch
 
 from datasets import DataError, files, newsgroups
 from datasets.newsgroups import build, encode
+from tests.conftest import Tally
 
 HEADER = "From: someone@example.org\nSubject: words\n\n"
 TRAIN = ["Hello, hello WORLD a 42", "It's me\n> quoted words\n\n--\nthe signature", "1 2 3"]
@@ -101,27 +102,29 @@ def test_headers_quotes_and_footers_are_removed(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("small")
 @pytest.mark.parametrize("damage", ["half", "empty", "text", "other pickle"])
-def test_an_unreadable_cache_is_named_and_left_alone(tmp_path: Path, damage: str) -> None:
+@pytest.mark.fault("a text cache that is cut, empty or another pickle")
+def test_an_unreadable_cache_is_named_and_left_alone(tmp_path: Path, damage: str, fault: Tally) -> None:
     content = write_cache(tmp_path)
     path = tmp_path / newsgroups.CACHE
     other = codecs.encode(pickle.dumps([1]), "zlib_codec")
     path.write_bytes({"half": content[: len(content) // 2], "empty": b"", "text": b"hello"}.get(damage, other))
     before = path.read_bytes()
-    with pytest.raises(DataError, match=rf"{newsgroups.CACHE} is not the whole .*Delete it and run again"):
+    with fault.refused(DataError, match=rf"{newsgroups.CACHE} is not the whole .*Delete it and run again"):
         build(tmp_path)
     assert path.read_bytes() == before
 
 
 @pytest.mark.usefixtures("small")
+@pytest.mark.fault("a text cache with posts missing or in another order")
 def test_a_cache_with_too_few_posts_or_another_order_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: Tally
 ) -> None:
     write_cache(tmp_path)
     monkeypatch.setattr(newsgroups, "FIRST_TRAIN_LABELS", [7, 4, 4])
-    with pytest.raises(DataError, match=r"first train labels are \[0, 0, 0\], not \[7, 4, 4\]"):
+    with fault.refused(DataError, match=r"first train labels are \[0, 0, 0\], not \[7, 4, 4\]"):
         build(tmp_path)
     monkeypatch.setattr(newsgroups, "POSTS", {"train": 11_314, "test": 7_532})
-    with pytest.raises(DataError, match="holds 3 train posts, not 11314"):
+    with fault.refused(DataError, match="holds 3 train posts, not 11314"):
         build(tmp_path)
 
 
@@ -155,14 +158,15 @@ def test_an_archive_put_there_by_hand_needs_no_network(
 @pytest.mark.usefixtures("small")
 @pytest.mark.filterwarnings("ignore:Retry downloading")
 @pytest.mark.parametrize("mode", ["403", "html", "half", "stall"])
+@pytest.mark.fault("a download that fails: 403, 404, HTML, half, stalled")
 def test_a_failed_download_names_url_and_place_and_leaves_nothing(
-    tmp_path: Path, server: Any, monkeypatch: pytest.MonkeyPatch, mode: str
+    tmp_path: Path, server: Any, monkeypatch: pytest.MonkeyPatch, mode: str, fault: Tally
 ) -> None:
     server.content[newsgroups.ARCHIVE] = archive()
     server.mode = mode
     use_archive(monkeypatch, server.url, archive())
     monkeypatch.setattr(files, "DOWNLOAD_TIMEOUT", 0.3)
-    with pytest.raises(DataError) as caught:
+    with fault.refused(DataError) as caught:
         build(tmp_path)
     assert newsgroups.ARCHIVE_URL in str(caught.value)
     assert f"put the file at {tmp_path / newsgroups.ARCHIVE} by hand" in str(caught.value)
@@ -171,13 +175,16 @@ def test_a_failed_download_names_url_and_place_and_leaves_nothing(
 
 @pytest.mark.usefixtures("small")
 @pytest.mark.filterwarnings("ignore")
-def test_an_archive_cannot_write_outside_the_data_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.fault("an archive that would write outside the data folder")
+def test_an_archive_cannot_write_outside_the_data_root(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: Tally
+) -> None:
     content = archive("../../../outside")
     root = tmp_path / "in" / "root"
     root.mkdir(parents=True)
     (root / newsgroups.ARCHIVE).write_bytes(content)
     use_archive(monkeypatch, "http://127.0.0.1:1/", content)
-    with pytest.raises(DataError, match=r"could not download .*OutsideDestinationError.*only the official archive is"):
+    with fault.refused(DataError, match=r"could not download .*OutsideDestinationError.*only the official archive is"):
         build(root)
     assert not list(tmp_path.rglob("outside"))
     assert [path.name for path in root.iterdir()] == [newsgroups.ARCHIVE]

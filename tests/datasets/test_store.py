@@ -14,6 +14,7 @@ import pytest
 
 from datasets import SOURCES, DataError, Source, manifest, prepare, store
 from datasets.arrays import Arrays, Rows
+from tests.conftest import Tally
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 FILES = ["train_x.npy", "train_y.npy", "test_x.npy", "test_y.npy"]
@@ -103,13 +104,14 @@ def test_the_hash_is_the_same_wherever_it_was_prepared_and_changes_with_the_valu
 
 
 @pytest.mark.parametrize("name", [*FILES, "manifest.json"])
-def test_a_changed_byte_anywhere_is_found(tmp_path: Path, folder: Path, name: str) -> None:
+@pytest.mark.fault("a bit of a prepared file flipped")
+def test_a_changed_byte_anywhere_is_found(tmp_path: Path, folder: Path, name: str, fault: Tally) -> None:
     path = folder / name
     whole = path.read_bytes()
     places = range(len(whole)) if name == "manifest.json" else [0, 6, 60, 120, 128, len(whole) - 1]
     for place in places:
         path.write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
-        with pytest.raises(DataError, match=f"{re.escape(str(path))} is damaged: .*{REMEDY}"):
+        with fault.refused(DataError, match=f"{re.escape(str(path))} is damaged: .*{REMEDY}"):
             prepare("toy", tmp_path)
     path.write_bytes(whole)
     assert prepare("toy", tmp_path).note == "a note"
@@ -117,31 +119,34 @@ def test_a_changed_byte_anywhere_is_found(tmp_path: Path, folder: Path, name: st
 
 @pytest.mark.parametrize("name", FILES)
 @pytest.mark.parametrize("length", [0, 100, -1])
-def test_a_truncated_array_is_named(tmp_path: Path, folder: Path, name: str, length: int) -> None:
+@pytest.mark.fault("a prepared file truncated")
+def test_a_truncated_array_is_named(tmp_path: Path, folder: Path, name: str, length: int, fault: Tally) -> None:
     whole = (folder / name).read_bytes()
     (folder / name).write_bytes(whole[:length])
-    with pytest.raises(DataError, match=f"{name} is damaged: its content has sha256 .*{REMEDY}"):
+    with fault.refused(DataError, match=f"{name} is damaged: its content has sha256 .*{REMEDY}"):
         prepare("toy", tmp_path)
 
 
-def test_appended_bytes_swapped_files_and_missing_files_are_found(tmp_path: Path, folder: Path) -> None:
+@pytest.mark.fault("prepared files exchanged, lengthened or missing")
+def test_appended_bytes_swapped_files_and_missing_files_are_found(tmp_path: Path, folder: Path, fault: Tally) -> None:
     whole = (folder / "train_x.npy").read_bytes()
     (folder / "train_x.npy").write_bytes(whole + b"\0")
-    with pytest.raises(DataError, match=r"train_x.npy is damaged"):
+    with fault.refused(DataError, match=r"train_x.npy is damaged"):
         prepare("toy", tmp_path)
     (folder / "train_x.npy").write_bytes((folder / "test_x.npy").read_bytes())
     (folder / "test_x.npy").write_bytes(whole)
-    with pytest.raises(DataError, match=r"train_x.npy is damaged"):
+    with fault.refused(DataError, match=r"train_x.npy is damaged"):
         prepare("toy", tmp_path)
     (folder / "train_x.npy").unlink()
-    with pytest.raises(DataError, match=f"train_x.npy is damaged: it cannot be read .*{REMEDY}"):
+    with fault.refused(DataError, match=f"train_x.npy is damaged: it cannot be read .*{REMEDY}"):
         prepare("toy", tmp_path)
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", "null", "3", "{}", '{"sha256": "0"}', "[" * 100_000])
-def test_a_corrupt_manifest_is_named(tmp_path: Path, folder: Path, content: str) -> None:
+@pytest.mark.fault("a manifest that is none")
+def test_a_corrupt_manifest_is_named(tmp_path: Path, folder: Path, content: str, fault: Tally) -> None:
     (folder / "manifest.json").write_text(content)
-    with pytest.raises(DataError, match=f"manifest.json is damaged: .*{REMEDY}"):
+    with fault.refused(DataError, match=f"manifest.json is damaged: .*{REMEDY}"):
         prepare("toy", tmp_path)
 
 
@@ -169,17 +174,21 @@ def test_deleting_the_folder_is_the_remedy_it_says(tmp_path: Path, folder: Path)
     assert prepare("toy", tmp_path).hash == before
 
 
-def test_four_processes_at_once_build_once_and_see_the_same(tmp_path: Path) -> None:
+@pytest.mark.fault("four processes preparing one data set at once")
+def test_four_processes_at_once_build_once_and_see_the_same(tmp_path: Path, fault: Tally) -> None:
     code = 'p = prepare("toy", Path(sys.argv[1])); print(p.hash, p.train.x.sum())'
     processes = [start(code, tmp_path) for _ in range(4)]
     results = [process.communicate(timeout=60) for process in processes]
     assert [process.returncode for process in processes] == [0] * 4, results
+    fault.inject(4)
+    fault.unsaid()
     assert len({out for out, _ in results}) == 1
     assert builds(tmp_path) == 1
     assert sorted(path.name for path in (tmp_path / "prepared").iterdir()) == [".toy.lock", "toy-length=3"]
 
 
-def test_a_killed_process_leaves_nothing_that_matters(tmp_path: Path) -> None:
+@pytest.mark.fault("a process killed while it prepares data (SIGKILL)")
+def test_a_killed_process_leaves_nothing_that_matters(tmp_path: Path, fault: Tally) -> None:
     code = """
 def hang(*arguments, **options):
     print("writing", flush=True)
@@ -192,6 +201,8 @@ prepare("toy", Path(sys.argv[1]))
     assert process.stdout is not None
     assert process.stdout.readline() == "writing\n"
     os.kill(process.pid, signal.SIGKILL)
+    fault.inject()
+    fault.unsaid()
     process.communicate(timeout=10)
     left = list((tmp_path / "prepared").glob(".toy.*.part"))
     assert len(left) == 1
@@ -228,20 +239,22 @@ def read(path: Path) -> Any:
     return path.read_bytes()
 
 
-def test_a_root_that_cannot_be_written_is_named_with_the_remedy(tmp_path: Path) -> None:
+@pytest.mark.fault("a data folder that cannot be written")
+def test_a_root_that_cannot_be_written_is_named_with_the_remedy(tmp_path: Path, fault: Tally) -> None:
     root = tmp_path / "file"
     root.write_text("not a folder")  # and not a missing permission, which root does not notice
-    with pytest.raises(DataError, match=rf"cannot write below {root} .*data.root=\.\.\. or .* NORMBENCH_DATA"):
+    with fault.refused(DataError, match=rf"cannot write below {root} .*data.root=\.\.\. or .* NORMBENCH_DATA"):
         prepare("toy", root)
 
 
-def test_a_full_disk_is_named_and_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.fault("a disk that is full when data are prepared")
+def test_a_full_disk_is_named_and_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: Tally) -> None:
     def full(*_arguments: Any, **_options: Any) -> None:
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
         patch.setattr(np, "save", full)
-        with pytest.raises(DataError, match=rf"cannot write below {tmp_path} \(No space left on device\)"):
+        with fault.refused(DataError, match=rf"cannot write below {tmp_path} \(No space left on device\)"):
             prepare("toy", tmp_path)
     assert [path.name for path in (tmp_path / "prepared").iterdir()] == [".toy.lock"]
 
