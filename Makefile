@@ -65,7 +65,7 @@ speed: setup  ## measure what each normalizer costs
 
 licences: setup  ## list the licence of every pinned package in docs/licences.md
 	@{ echo "# Licences of the pinned packages"; echo; echo "Made by \`make licences\` from what the packages say of themselves."; echo; \
-	  $(BIN)/pip-licenses --from=mixed --format=markdown --order=name --packages $$(sed -n 's/[=;].*//p' requirements.lock); } > docs/licences.md
+	  $(BIN)/pip-licenses --from=mixed --format=markdown --order=name --with-system --packages $$(sed -n 's/[=;].*//p' requirements.lock); } > docs/licences.md
 
 clean:  ## remove $(VENV) and caches; data and results stay
 	rm -rf $(VENV) build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
