@@ -70,7 +70,7 @@ def six(scene: Scene) -> Sheet | None:
     _learned(panels[2], curves, target, scene.looks[target.normalizer]["color"])
     for letter, panel, (name, (weights, marks)) in zip("def", panels[3:], maps.items(), strict=False):
         panel.frame(f"{letter}  {scene.labels([name])[0]}, {length} tokens")
-        _map(panel, weights, marks, max(max(row) for w, _ in maps.values() for row in w))
+        draw_map(panel, weights, marks, max(max(row) for w, _ in maps.values() for row in w))
     text = (
         "a, b: horizontal, tokens in a row; mean over seeds ± standard error. c: mean over seeds; thin lines: single "
         f"seeds; numbers at the right: tokens; dotted: {target.value:g}. Maps: a row of cells per test row of the "
@@ -176,7 +176,8 @@ def _maps(scene: Scene, found: Pooled, wanted: list[str]) -> dict[str, tuple[lis
     return maps
 
 
-def _map(panel: Panel, weights: list[list[float]], marks: list[list[int]], most: float) -> None:
+def draw_map(panel: Panel, weights: list[list[float]], marks: list[list[int]], most: float) -> None:
+    """A cell per token of every row, the darker the nearer its weight is to `most`; tokens among `marks` outlined."""
     filled, colours = [], []
     for row, values in enumerate(weights):
         for token, weight in enumerate(values):
