@@ -108,9 +108,9 @@ def _image(frames: Frames, number: int) -> Image.Image:
     sheet.paragraph(MARGIN, sheet.bottom + 0.2, text, sheet.right - MARGIN)
     figure = sheet.finish()
     figure.set_dpi(DPI)
-    canvas = FigureCanvasAgg(figure)  # type: ignore[no-untyped-call]
-    canvas.draw()
-    pixels = np.asarray(canvas.buffer_rgba())[..., :3]
+    canvas = FigureCanvasAgg(figure)
+    canvas.draw()  # type: ignore[no-untyped-call]
+    pixels = np.asarray(canvas.buffer_rgba())[..., :3]  # type: ignore[no-untyped-call]
     # Videos want even sizes.
     return Image.fromarray(np.ascontiguousarray(pixels[: len(pixels) // 2 * 2, : pixels.shape[1] // 2 * 2]))
 

@@ -157,10 +157,9 @@ def _learned(panel: Panel, curves: dict[int, tuple[list[int], Any]], target: Tar
         )
         ends.append((panel.at(steps[-1], mean[-1])[1], str(length)))
     ends.sort()
-    for place, (_, label) in zip(
-        apart([y for y, _ in ends], 0.125, panel.top, panel.top + panel.height), ends, strict=True
-    ):
-        panel.sheet.text(panel.left + panel.width + 0.06, place, label, size=7, color=DIM)
+    heights = apart([y for y, _ in ends], 0.125, panel.top, panel.top + panel.height)
+    for height, (_, label) in zip(heights, ends, strict=True):
+        panel.sheet.text(panel.left + panel.width + 0.06, height, label, size=7, color=DIM)
 
 
 def _maps(scene: Scene, found: Pooled, wanted: list[str]) -> dict[str, tuple[list[list[float]], list[list[int]]]]:

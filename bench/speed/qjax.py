@@ -121,8 +121,8 @@ def _ours(scores: Any, cotangent: Any, q: float) -> tuple[Any, Any, Any]:
     z = torch.from_numpy(scores).requires_grad_()
     index = torch.tensor(q, dtype=z.dtype, requires_grad=True)
     weights = entmax(z, index)
-    grads = torch.autograd.grad(weights, (z, index), torch.from_numpy(cotangent))
-    return weights.detach().numpy(), *(grad.numpy() for grad in grads)
+    by_scores, by_index = torch.autograd.grad(weights, (z, index), torch.from_numpy(cotangent))
+    return weights.detach().numpy(), by_scores.numpy(), by_index.numpy()
 
 
 def cost(rounds: int) -> Iterator[Cost]:

@@ -1,17 +1,19 @@
 """Attention pooling: the formula, its initial weights, and a run from configuration to record."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
+import bench.launcher
 from bench import inputs
 from bench.attention_model import Sizes
 from bench.pooling import AttentionPooling
 from bench.records import Record, record_path, write
 from bench.run import make_model
-from bench.schema import ConfigError
+from bench.schema import ConfigError, RunConfig, validate
 from normalizers import build
 from tests.bench.helpers import config, run
 
@@ -154,3 +156,27 @@ def test_a_short_study_lands_in_the_bands(words: tuple[str, ...]) -> None:
         metrics = [made.metrics for made in found[name]]
         assert np.mean([m["accuracy"] for m in metrics]) == pytest.approx(accuracy, abs=0.015)
         assert np.mean([m["informative_mass"] for m in metrics]) == pytest.approx(mass, abs=0.06)
+
+
+@pytest.mark.parametrize(
+    ("words", "lengths", "normalizers"),
+    [
+        ((), [4, 8, 16, 32], 4),
+        (("dataset.length=64,128",), [64, 128], 4),
+        (("normalizer=bounded_entmax_bisection", "dataset.length=4,64"), [4, 64], 1),
+    ],
+)
+def test_the_sweep_is_that_of_the_study_or_what_the_command_line_puts_in_its_place(
+    command: Callable[..., tuple[int, str, str]],
+    monkeypatch: pytest.MonkeyPatch,
+    words: tuple[str, ...],
+    lengths: list[int],
+    normalizers: int,
+) -> None:
+    planned: list[RunConfig] = []
+    monkeypatch.setattr(bench.launcher, "sweep", lambda raws: planned.extend(map(validate, raws)) or 0)
+    code, _, err = command("experiment=attention_pooling", *words)
+    assert (code, err) == (0, "")
+    assert len(planned) == len({one.label for one in planned}) == 10 * normalizers * len(lengths)
+    assert {one.dataset.name for one in planned} == {f"informative_tokens_{length}" for length in lengths}
+    assert {(one.model.kind, one.train.passes * one.train.epochs) for one in planned} == {("attention_pooling", 5000)}
