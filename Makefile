@@ -11,10 +11,10 @@ ARGS ?=
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 .DEFAULT_GOAL := help
-.PHONY: help setup bench test faults coverage lint types data paper tables report speed licences clean
+.PHONY: help setup bench test faults coverage lint types data paper attention-pooling tables report speed licences clean
 
 help:  ## print this help
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 	@echo "Variables: VENV, PYTHON, SWEEP (demo, paper, reference) or RECORDS, OUT, ANALYSIS, and ARGS for further overrides (make bench ARGS='parallel=1')"
 
 setup: $(READY)  ## install the pinned packages into $(VENV)
@@ -53,6 +53,15 @@ data: setup  ## fetch and prepare all data sets (ARGS='kmnist digits' for some)
 paper: setup  ## run the published sweep, 350 runs, and make its tables
 	$(BIN)/python -m bench experiment=paper $(ARGS)
 	$(BIN)/python -m analysis records=results/paper/records out=results/paper analysis=paper
+
+POOLING := results/attention_pooling
+attention-pooling: setup  ## run the attention-pooling study, 300 runs; tables, figures, animation
+	$(BIN)/python -m bench experiment=attention_pooling $(ARGS)
+	$(BIN)/python -m bench experiment=attention_pooling dataset.length=64,128 $(ARGS)
+	$(BIN)/python -m bench experiment=attention_pooling normalizer=bounded_entmax_bisection dataset.length=4,8,16,32,64,128 $(ARGS)
+	$(BIN)/python -m analysis records=$(POOLING)/records out=$(POOLING) analysis=attention_pooling
+	$(BIN)/python -m bench frames $(POOLING)
+	$(BIN)/python -m analysis animate $(POOLING)
 
 tables: setup  ## make tables, figures and report again from RECORDS, without training
 	$(BIN)/python -m analysis records=$(RECORDS) out=$(OUT) analysis=$(ANALYSIS)

@@ -1,4 +1,4 @@
-"""The command line: `python -m analysis records=DIR out=DIR` and `python -m analysis power records=DIR`."""
+"""The command line: `python -m analysis records=DIR out=DIR`, and the commands `power` and `animate` by name."""
 
 import os
 import shlex
@@ -20,7 +20,7 @@ from analysis.settings import PowerSettings, Settings, validated
 
 CONF = Path(__file__).resolve().parent.parent / "conf"
 REQUIRED = ("records", "out")
-POWER = "power"
+POWER, ANIMATE = "power", "animate"
 
 
 def main() -> None:
@@ -32,8 +32,10 @@ def main() -> None:
     try:
         if words[:1] == [POWER]:
             plan_seeds(words[1:])
-        elif words and "=" not in words[0] and near(words[0], [POWER]):
-            fail(f"{words[0]} is no command{near(words[0], [POWER])}")
+        elif words[:1] == [ANIMATE]:
+            animate(words[1:])
+        elif words and "=" not in words[0] and near(words[0], [POWER, ANIMATE]):
+            fail(f"{words[0]} is no command{near(words[0], [POWER, ANIMATE])}")
         else:
             analyse(words, command)
     except (InputError, OmegaConfBaseException) as error:
@@ -61,6 +63,15 @@ def plan_seeds(words: Sequence[str]) -> None:
         from analysis import planner
 
         planner.plan_seeds(settings)
+
+
+def animate(words: Sequence[str]) -> None:
+    """The animation of the frames in the one folder that `words` name."""
+    if len(words) != 1 or words[0].startswith("-"):
+        fail("animate takes one folder with frames: python -m analysis animate results/attention_pooling")
+    from analysis import animation
+
+    animation.animate(Path(words[0]))
 
 
 def composed(words: Sequence[str], name: str, model: type[BaseModel]) -> DictConfig | None:

@@ -17,7 +17,7 @@ from bench.records import Record, RecordError, files, read
 METRICS = (
     *("accuracy", "macro_f1", "test_loss", "validation_accuracy", "support"),
     *("train_seconds", "train_cpu_seconds", "inference_seconds", "wall_seconds"),
-    *("peak_memory_mb", "parameters", "alpha_mean"),
+    *("peak_memory_mb", "parameters", "alpha_mean", "informative_mass"),
 )
 PROVENANCE = (
     *("code_version", "code_dirty", "torch", "python", "numpy", "cpu", "threads", "kernel", "compiled", "device"),

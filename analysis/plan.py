@@ -10,7 +10,7 @@ from analysis.errors import near
 Missing = Literal["refuse", "drop"]
 Selection = Literal["test", "validation"]
 
-TABLES = ("main_results", "selected", "runtime", "claims", "replication")
+TABLES = ("main_results", "selected", "runtime", "claims", "replication", "learned_q", "informative_mass")
 """Names of tables that no plan declares, so no family or pair can take them."""
 UNPLANNED = "unplanned"
 """The name of the family of comparisons that no family declares."""
@@ -62,6 +62,14 @@ class Pair(Frozen):
         return f"{self.treatment}_vs_{self.control}"
 
 
+class Target(Frozen):
+    """The q that `normalizer` is said to learn; within `margin` of it counts as having learned it."""
+
+    normalizer: str
+    value: float
+    margin: float = Field(gt=0)
+
+
 class Plan(Frozen):
     """One file of conf/analysis/.
 
@@ -69,7 +77,8 @@ class Plan(Frozen):
     follow after it. `names` overrides display names. `confidence` holds for every interval, and 1 - confidence is the
     level of every test; `margin` is the difference in accuracy below which two normalizers count as equivalent.
     `missing` says what becomes of a comparison whose seeds are incomplete. `choices` names normalizers of which one is
-    to be chosen (ratios of top-k), by their accuracy on the rows that `selection` says.
+    to be chosen (ratios of top-k), by their accuracy on the rows that `selection` says. `targets` are values of q that
+    normalizers are said to learn.
     """
 
     control: str
@@ -82,6 +91,7 @@ class Plan(Frozen):
     missing: Missing = "refuse"
     choices: dict[str, Annotated[list[str], Field(min_length=2), AfterValidator(_distinct)]] = {}
     selection: Selection = "test"
+    targets: list[Target] = []
 
     @property
     def percent(self) -> str:
@@ -123,6 +133,8 @@ class Plan(Frozen):
         for index, pair in enumerate(self.pairs):
             yield f"pairs.{index}.treatment", pair.treatment
             yield f"pairs.{index}.control", pair.control
+        for index, target in enumerate(self.targets):
+            yield f"targets.{index}.normalizer", target.normalizer
         for key, names in self.choices.items():
             yield from ((f"choices.{key}", name) for name in names)
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any, TypeVar
 from pydantic import BaseModel, BeforeValidator, Field, ValidationError
 
 from analysis.errors import InputError, near
-from analysis.plan import Family, Frozen, Missing, Pair, Plan, Selection
+from analysis.plan import Family, Frozen, Missing, Pair, Plan, Selection, Target
 
 __all__ = ["Family", "Missing", "Pair", "Plan", "PowerSettings", "Selection", "Settings", "keys", "validated"]
 
@@ -54,7 +54,7 @@ AnySettings = TypeVar("AnySettings", Settings, PowerSettings)
 
 def keys(model: type[BaseModel]) -> list[str]:
     """Every key that a configuration of `model` can hold, at whatever depth; where near matches are looked for."""
-    return sorted({name for part in (model, Plan, Family, Pair) for name in part.model_fields})
+    return sorted({name for part in (model, Plan, Family, Pair, Target) for name in part.model_fields})
 
 
 def validated(content: Mapping[str, Any], model: type[AnySettings]) -> AnySettings:

@@ -4,7 +4,18 @@ from collections.abc import Iterable, Sequence
 
 import pandas as pd
 
-from analysis import claims, comparisons, names, provenance, replication, selection, tables_paired, tables_runtime
+from analysis import (
+    claims,
+    comparisons,
+    names,
+    provenance,
+    replication,
+    selection,
+    tables_mass,
+    tables_paired,
+    tables_runtime,
+    targets,
+)
 from analysis.comparisons import FamilyResult
 from analysis.frame import Runs
 from analysis.paired import mean_sd
@@ -25,7 +36,8 @@ def all_tables(
     chosen: Sequence[Chosen] = (),
 ) -> list[Table]:
     """Every table that has rows, in the order of the report."""
-    published = [claims.table(runs, plan, families, pairs), replication.table(runs, plan)]
+    of_some = [tables_mass.mass(runs, plan), targets.table(runs, plan)]
+    of_some += [claims.table(runs, plan, families, pairs), replication.table(runs, plan)]
     declared = [(plan.families[result.name].table, result) for result in families if result.name in plan.families]
     return [
         main_results(runs, plan),
@@ -33,7 +45,7 @@ def all_tables(
         *tables_paired.against_controls(runs, plan, families),
         *(tables_paired.paired_table(runs, plan, pair.name, [pair]) for pair in pairs),
         *([selection.table(runs, plan, chosen)] if chosen else []),
-        *(table for table in published if table is not None),
+        *(table for table in of_some if table is not None),
         tables_runtime.runtime(runs, plan),
     ]
 

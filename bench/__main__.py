@@ -67,7 +67,22 @@ def _doctor(arguments: Sequence[str]) -> int:
     return doctor(arguments, CONF)
 
 
+def _frames(arguments: Sequence[str]) -> int:
+    """python -m bench frames [DIR] [KEY=VALUE ...]: train attention pooling, keep frames for its animation in DIR."""
+    from bench.frames import frames
+
+    return frames(arguments, CONF)
+
+
+def _qjax(arguments: Sequence[str]) -> int:
+    """python -m bench qjax [DIR]: compare with the qjax package; the table goes to DIR, results/attention_pooling."""
+    from bench.speed.qjax import compare
+
+    return compare(Path(arguments[0]) if arguments else Path("results/attention_pooling"))
+
+
 COMMANDS = {"data": _data, "collect": _collect, "speed": _speed, "verify": _verify, "doctor": _doctor}
+COMMANDS |= {"frames": _frames, "qjax": _qjax}
 
 
 def _run() -> int:

@@ -5,7 +5,7 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
-from bench.model import CompactClassifier
+from bench.attention_model import AttentionModel
 
 Precision = Literal["float32", "bf16"]
 
@@ -21,7 +21,7 @@ class Forward:
     `compiled`: by torch.compile, which takes about a minute and gives other last digits.
     """
 
-    def __init__(self, model: CompactClassifier, precision: Precision, device: torch.device, compiled: bool) -> None:
+    def __init__(self, model: AttentionModel, precision: Precision, device: torch.device, compiled: bool) -> None:
         self.model = torch.compile(model) if compiled else model
         self.context = autocast(precision, device)
 

@@ -10,18 +10,23 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from bench.model import Shape
+from bench.attention_model import Sizes
+from bench.models import MODELS
 from bench.schema import ConfigError, ImageConfig, RunConfig, TokensConfig
 from datasets import Prepared, Subset, channel_statistics, counts, patches, prepare, subset
 
 
 @dataclass(frozen=True)
 class Inputs:
-    """Tensors x (rows, tokens, pixels) float32 or ids (rows, tokens) int64, and classes y (rows,), per split."""
+    """Tensors x (rows, tokens, inputs) float32 or ids (rows, tokens) int64, and classes y (rows,), per split.
+
+    `test_marks` (rows, tokens), boolean: the tokens that carry the answer, where the data say which.
+    """
 
     train: tuple[Tensor, Tensor]
     validation: tuple[Tensor, Tensor]
     test: tuple[Tensor, Tensor]
+    test_marks: Tensor | None = None
 
 
 @lru_cache(maxsize=2)
@@ -34,27 +39,34 @@ def arrays(config: RunConfig) -> Prepared:
     return _prepared(config.dataset.source, config.data.root, tuple(config.dataset_options().items()))
 
 
-def shape(config: RunConfig, prepared: Prepared) -> Shape:
-    """The sizes of the run's classifier.
+def shape(config: RunConfig, prepared: Prepared) -> Sizes:
+    """The sizes of the run's model.
 
-    Raises ConfigError, naming the key, where the patch does not fit the images or the rows asked for are not there.
+    Raises ConfigError, naming the key, where the patch does not fit the images, the rows asked for are not there or the
+    model takes no ids.
     """
+    kind = config.model.kind
+    if prepared.kind == "tokens" and not MODELS[kind].takes_ids:
+        raise ConfigError(
+            f"model.kind={kind} takes vectors, and dataset.source={config.dataset.source} gives ids of tokens; "
+            "choose another data set, or model=compact"
+        )
     data = config.dataset
     limits = {"train_limit": data.train_limit, "test_limit": data.test_limit, "validation": data.validation}
     try:
         counts(len(prepared.train), len(prepared.test), **limits)
-        tokens, inputs = prepared.train.x.shape[1], prepared.vocabulary or 0
+        tokens, inputs = prepared.train.x.shape[1], prepared.vocabulary or prepared.train.x.shape[-1]
         if isinstance(config.dataset, ImageConfig):
             _, tokens, inputs = patches(prepared.train.x[:1], config.dataset.patch).shape
     except ValueError as error:
         raise ConfigError(f"dataset.{error}") from error
-    return Shape(
+    return MODELS[kind].shape(
         inputs=inputs,
         tokens=tokens,
         classes=prepared.classes,
         tokens_are_ids=prepared.kind == "tokens",
         mask_padding=isinstance(config.dataset, TokensConfig) and config.dataset.mask_padding,
-        **config.model.model_dump(),
+        **config.model.model_dump(exclude={"kind"}),
     )
 
 
@@ -74,7 +86,10 @@ def rows(config: RunConfig, prepared: Prepared) -> Subset:
 def tensors(config: RunConfig, prepared: Prepared, device: torch.device) -> Inputs:
     """The run's rows on `device`."""
     chosen = rows(config, prepared)
-    view = _image_view(config.dataset, prepared, chosen) if isinstance(config.dataset, ImageConfig) else _ids
+    view = _ids if prepared.kind == "tokens" else torch.from_numpy
+    if isinstance(config.dataset, ImageConfig):
+        view = _image_view(config.dataset, prepared, chosen)
+    marks = prepared.test.marks
 
     def split(part: Any, numbers: NDArray[np.int64]) -> tuple[Tensor, Tensor]:
         return view(part.x[numbers]).to(device), torch.from_numpy(part.y[numbers]).to(device)
@@ -83,6 +98,7 @@ def tensors(config: RunConfig, prepared: Prepared, device: torch.device) -> Inpu
         train=split(prepared.train, chosen.train),
         validation=split(prepared.train, chosen.validation),
         test=split(prepared.test, chosen.test),
+        test_marks=None if marks is None else torch.from_numpy(marks[chosen.test]).to(device),
     )
 
 

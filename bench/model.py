@@ -10,23 +10,21 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from bench.attention_model import AttentionModel, Sizes
 from normalizers import Normalizer
 
 
 @dataclass(frozen=True)
-class Shape:
+class Shape(Sizes):
     """Sizes of the classifier. `inputs` is the pixels of a patch, or the vocabulary where `tokens_are_ids`."""
 
-    inputs: int
-    tokens: int
-    classes: int
-    tokens_are_ids: bool
-    width: int = 64
-    heads: int = 4
-    blocks: int = 2
     feed_forward: int = 256
     dropout: float = 0.1
-    mask_padding: bool = False
+
+    @property
+    def keys(self) -> int:
+        """CLS and the tokens."""
+        return self.tokens + 1
 
 
 class Dropout(nn.Module):
@@ -106,7 +104,7 @@ class Block(nn.Module):
         return self.norm2(rows + self.dropouts[2](hidden)), weights
 
 
-class CompactClassifier(nn.Module):
+class CompactClassifier(AttentionModel):
     """See the module's docstring. `normalizers` holds one per block.
 
     Raises ValueError where their number is not `shape.blocks`.
@@ -114,7 +112,7 @@ class CompactClassifier(nn.Module):
 
     def __init__(self, shape: Shape, normalizers: Sequence[Normalizer]) -> None:
         super().__init__()
-        self.shape = shape
+        self.shape: Shape = shape
         self.embedding: nn.Module
         if shape.tokens_are_ids:
             self.embedding = nn.Embedding(shape.inputs, shape.width, padding_idx=0)

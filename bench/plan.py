@@ -10,8 +10,8 @@ import numpy as np
 import torch
 
 from bench import inputs, provenance
+from bench.attention_model import Sizes
 from bench.fingerprint import Identity, identify
-from bench.model import Shape
 from bench.records import record_path
 from bench.run import make_normalizer
 from bench.schema import ConfigError, RunConfig, validate
@@ -74,7 +74,7 @@ def plan(raws: Sequence[Mapping[str, Any]]) -> Plan:
         except ValueError as error:
             faults[str(error)] = None
             continue
-        job = _job(raw, config, prepared, code, shape.tokens + 1)
+        job = _job(raw, config, prepared, code, shape.keys)
         if job.path in jobs:
             result.repeated.append(job.label)
         jobs[job.path] = job
@@ -109,14 +109,14 @@ def _validated(raws: Sequence[Mapping[str, Any]]) -> list[RunConfig]:
     return configs
 
 
-def _check_rows(config: RunConfig, prepared: Prepared, shape: Shape) -> None:
+def _check_rows(config: RunConfig, prepared: Prepared, shape: Sizes) -> None:
     """Raise ConfigError where the normalizer cannot normalize some row of the run."""
     normalizer = make_normalizer(config).eval()
-    kept = slots = shape.tokens + 1  # with the CLS token
+    kept = slots = shape.keys
     try:
         normalizer.check_length(slots)
         if shape.mask_padding:
-            kept = 1 + _shortest(config, prepared)
+            kept = slots - shape.tokens + _shortest(config, prepared)
             scores = torch.zeros(1, shape.heads, slots, slots)
             queries = torch.zeros(1, shape.heads, slots, shape.width // shape.heads)
             normalizer(scores, torch.arange(slots) < kept, queries)
@@ -143,7 +143,7 @@ def _job(raw: Mapping[str, Any], config: RunConfig, prepared: Prepared, code: Ma
         path=record_path(results_dir, config.dataset.name, config.normalizer.name, config.seed, identity.fingerprint),
         results_dir=results_dir,
         code=code,
-        cost=float(train_rows * config.train.epochs * n),
+        cost=float(train_rows * config.train.epochs * config.train.passes * n),
         force=config.force,
     )
 

@@ -16,10 +16,11 @@ from numpy.typing import NDArray
 from bench import ROOT, inputs, provenance
 from bench.allocator import keep_memory
 from bench.arithmetic import Forward, autocast
+from bench.attention_model import AttentionModel, Sizes
 from bench.fingerprint import Identity
-from bench.measure import attention_statistics, predict
+from bench.measure import MASS, attention_map, attention_statistics, predict
 from bench.memory import peak_mb, reset_peak
-from bench.model import CompactClassifier, Shape
+from bench.models import MODELS
 from bench.records import SCHEMA, Record
 from bench.schema import RunConfig
 from bench.streams import global_stream, stream
@@ -81,12 +82,12 @@ def describe(error: BaseException) -> dict[str, str]:
     return {"type": type(error).__name__, "message": str(error), "traceback": text}
 
 
-def make_model(config: RunConfig, shape: Shape, device: torch.device) -> CompactClassifier:
-    """The run's classifier with its initial weights. The normalizers draw theirs from a stream of their own."""
+def make_model(config: RunConfig, shape: Sizes, device: torch.device) -> AttentionModel:
+    """The run's model with its initial weights. The normalizers draw theirs from a stream of their own."""
     with global_stream(config.seed, "normalizer"):
         normalizers = [make_normalizer(config) for _ in range(shape.blocks)]
     with global_stream(config.seed, "weights"):
-        model = CompactClassifier(shape, normalizers)
+        model = MODELS[config.model.kind].build(shape, normalizers)
     model.to(device)
     model.draw_dropout_from(stream(config.seed, "dropout", device))
     return model
@@ -134,7 +135,8 @@ def _measured(config: RunConfig, origin: dict[str, Any], tracker: Tracker, seen:
     with global_stream(config.seed, "noise"):
         curves = train(model, forward, *data.train, schedule, order, after_epoch)
     with autocast(config.train.precision, device):
-        test, attention = predict(model, *data.test), attention_statistics(model, data.test[0])
+        test, attention = predict(model, *data.test), attention_statistics(model, data.test[0], data.test_marks)
+        marked = {} if data.test_marks is None else {"map": attention_map(model, data.test[0], data.test_marks)}
         held_out = predict(model, *data.validation) if len(data.validation[0]) else None
         if tracker.watches:
             seen.truth, seen.predictions = data.test[1].cpu().numpy(), test.predictions
@@ -154,12 +156,14 @@ def _measured(config: RunConfig, origin: dict[str, Any], tracker: Tracker, seen:
         "parameters": float(sum(p.numel() for p in model.parameters())),
         "alpha_mean": float(np.mean(learned["alpha"])) if "alpha" in learned else None,
     }
+    if MASS in attention:
+        metrics[MASS] = float(np.mean(attention[MASS]))
     if held_out:
         metrics |= {"validation_accuracy": held_out.accuracy, "validation_macro_f1": held_out.macro_f1}
     return {
         "notes": [prepared.note] if prepared.note else [],
         "metrics": metrics,
-        "attention": {**attention, **learned},
+        "attention": {**attention, **learned, **marked},
         "curves": {
             "epoch": list(range(1, schedule.epochs + 1)),
             "train_loss": curves.train_loss,
@@ -172,7 +176,7 @@ def _measured(config: RunConfig, origin: dict[str, Any], tracker: Tracker, seen:
     }
 
 
-def _told(model: CompactClassifier, data: inputs.Inputs, curves: Curves) -> dict[str, float]:
+def _told(model: AttentionModel, data: inputs.Inputs, curves: Curves) -> dict[str, float]:
     """What a tracker is told of the last epoch, on validation rows where the run has some, else on test rows."""
     values = {f"train/{name}": getattr(curves, name)[-1] for name in ("train_loss", "gradient_norm", "seconds")}
     for name, per_block in _learned(model).items():
@@ -181,7 +185,7 @@ def _told(model: CompactClassifier, data: inputs.Inputs, curves: Curves) -> dict
     return values | watched(model, data.validation if held_out else data.test, "validation" if held_out else "test")
 
 
-def _learned(model: CompactClassifier) -> dict[str, Any]:
+def _learned(model: AttentionModel) -> dict[str, Any]:
     """Learned parameters of the normalizers by name, each as blocks × heads."""
     per_block = [normalizer.learned() for normalizer in model.normalizers()]
     return {name: [block[name].tolist() for block in per_block] for name in per_block[0]}

@@ -10,10 +10,12 @@ from difflib import get_close_matches
 from functools import cache
 from typing import Any, Literal, NoReturn
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model, model_validator
+from pydantic import BaseModel, Field, ValidationError, create_model
 
+from bench.models import DEFAULT, MODELS, ModelConfig
 from bench.records import NAME_PATTERN
-from datasets import SOURCES
+from bench.strict import Strict
+from datasets import SOURCES, Kind
 from normalizers import REGISTRY
 
 SHOWN = 25
@@ -24,11 +26,7 @@ class ConfigError(ValueError):
     """A configuration that cannot be run; the message names the key, the value and what would do."""
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
-
-
-class DatasetConfig(_Strict):
+class DatasetConfig(Strict):
     """What every data set has; the source's own options are added by `_with_options`."""
 
     name: str = Field(pattern=NAME_PATTERN)
@@ -48,41 +46,35 @@ class TokensConfig(DatasetConfig):
     mask_padding: bool
 
 
-class NormalizerConfig(_Strict):
+class VectorsConfig(DatasetConfig):
+    """Nothing beyond the source's own options."""
+
+
+BASES: dict[Kind, type[DatasetConfig]] = {"image": ImageConfig, "tokens": TokensConfig, "vectors": VectorsConfig}
+
+
+class NormalizerConfig(Strict):
     """What every normalizer has; `map` is its entry in the registry, whose options are added by `_with_options`."""
 
     name: str = Field(pattern=NAME_PATTERN)
     map: str
 
 
-class ModelConfig(_Strict):
-    width: int = Field(ge=1)
-    heads: int = Field(ge=1)
-    blocks: int = Field(ge=1)
-    feed_forward: int = Field(ge=1)
-    dropout: float = Field(ge=0, le=0.99)
-
-    @model_validator(mode="after")
-    def _heads_divide_width(self) -> "ModelConfig":
-        if self.width % self.heads:
-            raise ValueError(f"heads={self.heads} does not divide width={self.width}")
-        return self
-
-
-class TrainConfig(_Strict):
+class TrainConfig(Strict):
     epochs: int = Field(ge=1)
-    batch_size: int = Field(ge=1)
+    passes: int = Field(default=1, ge=1)
+    batch_size: int | None = Field(ge=1)
     learning_rate: float = Field(gt=0)
     weight_decay: float = Field(ge=0)
     clip_norm: float = Field(gt=0)
     precision: Literal["float32", "bf16"]
 
 
-class DataConfig(_Strict):
+class DataConfig(Strict):
     root: str = Field(min_length=1)
 
 
-class TrackerConfig(_Strict):
+class TrackerConfig(Strict):
     """Who watches the run; see `bench.tracking`. The rest is for `kind: wandb`."""
 
     kind: Literal["none", "wandb"]
@@ -93,7 +85,7 @@ class TrackerConfig(_Strict):
     images: bool = True
 
 
-class RunConfig(_Strict):
+class RunConfig(Strict):
     """One run, and how to carry it out. `dataset` and `normalizer` hold their own options as well."""
 
     dataset: DatasetConfig
@@ -119,7 +111,7 @@ class RunConfig(_Strict):
 
     def dataset_options(self) -> dict[str, Any]:
         """The options of the data set's source."""
-        return _own(self.dataset, _base(SOURCES[self.dataset.source].kind))
+        return _own(self.dataset, BASES[SOURCES[self.dataset.source].kind])
 
     def normalizer_options(self) -> dict[str, Any]:
         """The options of the normalizer's map."""
@@ -133,15 +125,20 @@ def validate(raw: Mapping[str, Any]) -> RunConfig:
     """
     raw = dict(raw)
     faults: list[str] = []
-    dataset_type = _choose(raw, "dataset", "source", SOURCES, lambda entry: (_base(entry.kind), entry.build), faults)
+    dataset_type = _choose(raw, "dataset", "source", SOURCES, lambda entry: (BASES[entry.kind], entry.build), faults)
     normalizer_type = _choose(raw, "normalizer", "map", REGISTRY, lambda entry: (NormalizerConfig, entry), faults)
+    content = raw.get("model")
+    kind = content.get("kind", DEFAULT) if isinstance(content, Mapping) else DEFAULT
+    if kind not in MODELS:
+        faults.append(f"model.kind={kind} is unknown{suggest(str(kind), MODELS)}")
     if faults:
         raise ConfigError("\n".join(faults))
-    typed = _typed_run(dataset_type, normalizer_type)
+    types = {"dataset": dataset_type, "normalizer": normalizer_type, "model": MODELS[kind].config}
+    typed = _typed_run(**types)
     try:
-        return typed.model_validate(raw)
+        return typed.model_validate(raw)  # type: ignore[no-any-return]
     except ValidationError as error:
-        _explain(error, {"": typed, "dataset": dataset_type, "normalizer": normalizer_type})
+        _explain(error, {"": typed, **types})
 
 
 def _choose(
@@ -162,13 +159,9 @@ def _choose(
     return _with_options(base, signature_of)
 
 
-def _base(kind: str) -> type[DatasetConfig]:
-    return ImageConfig if kind == "image" else TokensConfig
-
-
 @cache
-def _typed_run(dataset: type[BaseModel], normalizer: type[BaseModel]) -> type[RunConfig]:
-    return create_model("TypedRun", __base__=RunConfig, dataset=(dataset, ...), normalizer=(normalizer, ...))
+def _typed_run(**types: type[BaseModel]) -> type[RunConfig]:
+    return create_model("TypedRun", __base__=RunConfig, **{key: (type_, ...) for key, type_ in types.items()})  # type: ignore[call-overload, no-any-return]
 
 
 @cache

@@ -9,8 +9,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from bench.attention_model import AttentionModel
 from bench.measure import attention_statistics, predict
-from bench.model import CompactClassifier
 from bench.records import Record
 from bench.schema import RunConfig
 
@@ -61,7 +61,7 @@ def open_tracker(config: RunConfig, heading: Mapping[str, Any]) -> Tracker:
     return WandbTracker(config, heading)
 
 
-def watched(model: CompactClassifier, rows: tuple[Tensor, Tensor], name: str) -> dict[str, float]:
+def watched(model: AttentionModel, rows: tuple[Tensor, Tensor], name: str) -> dict[str, float]:
     """Accuracy, macro-F1 and loss of `model` on `rows`, called `name`, and its attention on the first of them."""
     measured = predict(model, *rows)
     values = {
@@ -84,7 +84,7 @@ def by_head(name: str, per_block: list[list[float]]) -> dict[str, float]:
 
 
 @torch.inference_mode()
-def attention_maps(model: CompactClassifier, x: Tensor) -> dict[str, NDArray[np.float32]]:
+def attention_maps(model: AttentionModel, x: Tensor) -> dict[str, NDArray[np.float32]]:
     """The weights (queries, keys) of every block and head on the first row of `x`, by names as in `by_head`."""
     model.eval()
     return dict(_maps(model(x[:1], full_rows=True)[1]))

@@ -1,5 +1,6 @@
 """The training loop: AdamW at a constant rate, clipped gradients, cross-entropy. It knows nothing of the model."""
 
+import itertools
 import math
 import time
 from collections.abc import Callable, Iterator
@@ -16,10 +17,11 @@ class Schedule:
     """How long and how to train; see `conf/train`."""
 
     epochs: int
-    batch_size: int
+    batch_size: int | None
     learning_rate: float
     weight_decay: float
     clip_norm: float
+    passes: int = 1
 
 
 @dataclass
@@ -48,23 +50,30 @@ def train(
 ) -> Curves:
     """Train `model`, whose class scores for inputs are `forward(inputs)`, on rows `x` with classes `y`.
 
-    `order` draws the batches. `after_epoch(epoch, curves)` runs outside the clock; what it returns joins them.
-    Raises NonFiniteLossError at the end of an epoch whose mean loss is not finite.
+    `order` draws the batches; an epoch is `schedule.passes` passes over the rows. `after_epoch(epoch, curves)` runs
+    outside the clock; what it returns joins them. Raises NonFiniteLossError at the end of an epoch whose mean loss is
+    not finite.
     """
     optimizer = make_optimizer(model, schedule)
     curves = Curves()
+
+    def one_pass() -> Iterator[tuple[Tensor, Tensor]]:
+        if schedule.batch_size is None:
+            return iter([(x, y)])
+        return ((x[batch], y[batch]) for batch in batches(len(x), schedule.batch_size, order, x.device))
+
     for epoch in range(1, schedule.epochs + 1):
         model.train()
         start, cpu_start = time.perf_counter(), time.process_time()
         loss_sum = torch.zeros((), device=x.device)
         norm_sum = torch.zeros((), device=x.device)
         steps = 0
-        for batch in batches(len(x), schedule.batch_size, order, x.device):
-            loss, norm = step(model, forward, optimizer, x[batch], y[batch], schedule.clip_norm)
+        for rows, classes in itertools.chain.from_iterable(one_pass() for _ in range(schedule.passes)):
+            loss, norm = step(model, forward, optimizer, rows, classes, schedule.clip_norm)
             norm_sum += norm
-            loss_sum += loss * len(batch)
+            loss_sum += loss * len(rows)
             steps += 1
-        mean_loss = loss_sum.item() / len(x)
+        mean_loss = loss_sum.item() / (len(x) * schedule.passes)
         curves.seconds.append(time.perf_counter() - start)
         curves.cpu_seconds.append(time.process_time() - cpu_start)
         mean_norm = norm_sum.item() / steps

@@ -7,7 +7,7 @@
 torchvision and scikit-learn are imported only while a data set is built, so importing and loading stay fast.
 """
 
-from datasets.arrays import Arrays, DataError, Prepared, Rows, Source
+from datasets.arrays import Arrays, DataError, Kind, Prepared, Rows, Source
 from datasets.pixels import channel_statistics, patches
 from datasets.registry import SOURCES
 from datasets.store import prepare
@@ -17,6 +17,7 @@ __all__ = [
     "SOURCES",
     "Arrays",
     "DataError",
+    "Kind",
     "Prepared",
     "Rows",
     "Source",

@@ -8,7 +8,15 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-Kind = Literal["image", "tokens"]
+Kind = Literal["image", "tokens", "vectors"]
+
+
+FORMS: dict[Kind, tuple[type[np.generic], int]] = {
+    "image": (np.uint8, 4),
+    "tokens": (np.int32, 2),
+    "vectors": (np.float32, 3),
+}
+"""Kind -> dtype and rank of x."""
 
 
 class DataError(RuntimeError):
@@ -19,11 +27,14 @@ class DataError(RuntimeError):
 class Rows:
     """The rows of one split in the official order.
 
-    x: images (n, H, W, C) uint8, or token ids (n, length) int32 with padding id 0. y: labels (n,) int64.
+    x: images (n, H, W, C) uint8, token ids (n, length) int32 with padding id 0, or tokens that are vectors
+    (n, length, width) float32. y: labels (n,) int64. marks, where the source knows which tokens of a row carry its
+    answer: (n, length) bool.
     """
 
     x: NDArray[Any]
     y: NDArray[np.int64]
+    marks: NDArray[np.bool_] | None = None
 
     def __len__(self) -> int:
         return len(self.y)
@@ -46,15 +57,17 @@ class Arrays:
     note: str = ""
 
     def named(self) -> dict[str, NDArray[Any]]:
-        """The four arrays by the names that they are stored under."""
-        return {"train_x": self.train.x, "train_y": self.train.y, "test_x": self.test.x, "test_y": self.test.y}
+        """The arrays by the names that they are stored under: four, and the marks of both splits where it has any."""
+        four = {"train_x": self.train.x, "train_y": self.train.y, "test_x": self.test.x, "test_y": self.test.y}
+        marks = {"train_marks": self.train.marks, "test_marks": self.test.marks}
+        return four | {name: array for name, array in marks.items() if array is not None}
 
 
 @dataclass(frozen=True, eq=False)
 class Prepared(Arrays):
     """Verified arrays, memory-mapped from `folder`.
 
-    hash: content hash of the four arrays (16 hexadecimal digits), the same wherever and whenever they were prepared.
+    hash: content hash of the arrays (16 hexadecimal digits), the same wherever and whenever they were prepared.
     """
 
     kind: Kind = "image"
@@ -75,16 +88,20 @@ class Source:
 
 def check(kind: Kind, arrays: Arrays) -> None:
     """Raise ValueError unless `arrays` keeps the promises of this module; guards new sources, not users' files."""
-    dtype, dimensions = (np.uint8, 4) if kind == "image" else (np.int32, 2)
+    dtype, dimensions = FORMS[kind]
     limit = arrays.scale if kind == "image" else arrays.vocabulary and arrays.vocabulary - 1
-    if limit is None:
+    if limit is None and kind != "vectors":
         raise ValueError(f"{kind} arrays need {'scale' if kind == 'image' else 'vocabulary'}")
     for split, rows in (("train", arrays.train), ("test", arrays.test)):
         if rows.x.dtype != dtype or rows.x.ndim != dimensions:
             raise ValueError(f"{split}.x is {rows.x.dtype} {rows.x.shape}, not {np.dtype(dtype)} of rank {dimensions}")
         if rows.y.dtype != np.int64 or rows.y.shape != rows.x.shape[:1] or not len(rows):
             raise ValueError(f"{split}.y is {rows.y.dtype} {rows.y.shape}, not int64 {rows.x.shape[:1]} with rows")
-        if rows.x.min() < 0 or rows.x.max() > limit:
+        if limit is None and not np.isfinite(rows.x).all():
+            raise ValueError(f"{split}.x holds a value that is no finite number")
+        if limit is not None and (rows.x.min() < 0 or rows.x.max() > limit):
             raise ValueError(f"{split}.x lies outside 0 … {limit}")
+        if rows.marks is not None and (rows.marks.dtype != np.bool_ or rows.marks.shape != rows.x.shape[:2]):
+            raise ValueError(f"{split}.marks is {rows.marks.dtype} {rows.marks.shape}, not bool {rows.x.shape[:2]}")
         if rows.y.min() < 0 or rows.y.max() >= arrays.classes:
             raise ValueError(f"{split}.y lies outside 0 … {arrays.classes - 1}")

@@ -20,7 +20,7 @@ HASH_DIGITS = 16
 
 
 def write(folder: Path, source: str, kind: Kind, options: dict[str, Any], arrays: Arrays) -> None:
-    """Write the four arrays and their manifest into `folder`. Raises OSError where the disk refuses."""
+    """Write the arrays and their manifest into `folder`. Raises OSError where the disk refuses."""
     files = {}
     for name, array in arrays.named().items():
         path = folder / f"{name}.npy"
@@ -51,15 +51,15 @@ def load(folder: Path, source: str, options: dict[str, Any]) -> Prepared:
         raise damaged(folder / NAME, f"it describes {facts['source']} {facts['options']}, not {source} {options}")
     arrays = {name.removesuffix(".npy"): _array(folder / name, expected) for name, expected in facts["files"].items()}
     return Prepared(
-        train=Rows(arrays["train_x"], arrays["train_y"]),
-        test=Rows(arrays["test_x"], arrays["test_y"]),
+        train=Rows(arrays["train_x"], arrays["train_y"], arrays.get("train_marks")),
+        test=Rows(arrays["test_x"], arrays["test_y"], arrays.get("test_marks")),
         folder=folder,
         **{key: facts[key] for key in ("kind", "classes", "vocabulary", "scale", "note", "hash")},
     )
 
 
 def content_hash(arrays: Arrays) -> str:
-    """16 hexadecimal digits of a sha256 over names, dtypes, shapes and values of the four arrays.
+    """16 hexadecimal digits of a sha256 over names, dtypes, shapes and values of the arrays.
 
     Taken over the values and not over the files, whose headers may change with the version of numpy.
     """

@@ -1,6 +1,6 @@
 """The data sets there are. A new one is one module with a `build`, one line here and one file in conf/dataset/."""
 
-from datasets import cifar10, digits, marker, mnist, newsgroups
+from datasets import cifar10, digits, informative_tokens, marker, mnist, newsgroups
 from datasets.arrays import Source
 
 SOURCES: dict[str, Source] = {
@@ -10,4 +10,5 @@ SOURCES: dict[str, Source] = {
     "twenty_newsgroups": Source("tokens", newsgroups.build),
     "marker": Source("tokens", marker.build),
     "digits": Source("image", digits.build),
+    "informative_tokens": Source("vectors", informative_tokens.build),
 }

@@ -1,12 +1,14 @@
 """Bounded-q entmax: α-entmax with a learned α = q = 1.1 + 1.7 σ(r), r = -1 at the start (the parametrization of qjax).
 
-q starts at 1.557 and stays within (1.1, 2.8), past sparsemax; one q serves all heads, or each head has its own.
+q starts at 1.557 and stays within (1.1, 2.8), past sparsemax; one q serves all heads, or each head has its own. The
+gradient is exact, or that of bisection, as qjax had it before version 0.1.2.
 """
 
 import torch
 from torch import Tensor, nn
 
 from .base import Normalizer
+from .bisection import Gradient, entmax_through_bisection
 from .entmax import entmax
 
 
@@ -22,8 +24,11 @@ def bounded_q(r: Tensor) -> Tensor:
 class BoundedEntmax(Normalizer):
     """α-entmax over keys with a learned, bounded α: one for all heads, or one `per_head`."""
 
-    def __init__(self, heads: int, head_width: int | None = None, *, per_head: bool = False) -> None:
+    def __init__(
+        self, heads: int, head_width: int | None = None, *, per_head: bool = False, gradient: Gradient = "exact"
+    ) -> None:
         super().__init__(heads, head_width)
+        self.gradient = gradient
         self.r = nn.Parameter(torch.full((heads if per_head else 1,), -1.0))
 
     @property
@@ -32,7 +37,8 @@ class BoundedEntmax(Normalizer):
         return bounded_q(self.r).expand(self.heads)
 
     def forward(self, scores: Tensor, mask: Tensor | None = None, queries: Tensor | None = None) -> Tensor:
-        return entmax(scores, self.alpha.view(-1, 1, 1), mask=mask)
+        apply = entmax_through_bisection if self.gradient == "through_bisection" else entmax
+        return apply(scores, self.alpha.view(-1, 1, 1), mask=mask)
 
     def learned(self) -> dict[str, Tensor]:
         return {"alpha": self.alpha}

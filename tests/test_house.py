@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from omegaconf import OmegaConf
 
+from bench.models import MODELS
 from datasets import SOURCES
 from normalizers import REGISTRY
 
@@ -61,6 +62,20 @@ def test_every_registered_normalizer_has_a_configuration():
 
 def test_every_registered_data_set_has_a_configuration():
     assert {content.get("source") for content in configurations("dataset").values()} >= set(SOURCES)
+
+
+def test_the_pooling_sweep_and_its_analysis_name_the_same_cells():
+    params = configurations("experiment")["attention_pooling"]["hydra"]["sweeper"]["params"]
+    plan = configurations("analysis")["attention_pooling"]
+    family = plan["families"]["published"]
+    lengths = params["++dataset.length"].split(",")
+    assert family["datasets"] == [f"informative_tokens_{length}" for length in lengths]
+    assert [plan["control"], *family["treatments"]] == params["normalizer"].split(",")
+    assert {target["normalizer"] for target in plan["targets"]} <= set(plan["order"])
+
+
+def test_every_model_has_a_configuration_of_its_kind():
+    assert {name: content["kind"] for name, content in configurations("model").items()} == {k: k for k in MODELS}
 
 
 @pytest.mark.parametrize("name", ["paper", "demo"])

@@ -67,12 +67,12 @@ def test_data_sets_named_for_fetching_exist():
 
 def test_make_targets_exist():
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    named = set(re.findall(r"make ([a-z]+)", " ".join(re.findall(r"`[^`]*`|```.*?```", README, flags=re.DOTALL))))
+    named = set(re.findall(r"make ([a-z-]+)", " ".join(re.findall(r"`[^`]*`|```.*?```", README, flags=re.DOTALL))))
     assert {"bench", "test"} <= named
-    assert named <= set(re.findall(r"^([a-z]+):", makefile, flags=re.MULTILINE))
+    assert named <= set(re.findall(r"^([a-z-]+):", makefile, flags=re.MULTILINE))
 
 
-@pytest.mark.parametrize("group", ["dataset", "normalizer", "experiment", "tracker"])
+@pytest.mark.parametrize("group", ["dataset", "normalizer", "model", "experiment", "tracker"])
 def test_choices_named_in_the_table_exist(group):
     (row,) = re.findall(rf"^\| `{group}` \| (.*) \|$", README, flags=re.MULTILINE)
     named = set(re.findall(r"`(\w+)`", row))

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from matplotlib import rc_context
 
 from analysis.comparisons import FamilyResult
-from analysis.figures import accuracy, cells, differences, training
+from analysis.figures import accuracy, cells, differences, pooling, training
 from analysis.figures.render import rendered
 from analysis.figures.scene import Scene
 from analysis.figures.sheet import STYLE, Sheet
@@ -19,6 +19,7 @@ FIGURES: dict[str, Callable[[Scene], Sheet | None]] = {
     "support_by_head": cells.support_by_head,
     "training_curves": training.curves,
     "alpha_training": training.alpha,
+    "attention_pooling": pooling.six,
     "time_by_normalizer": cells.times,
 }
 """Stem -> what draws it, in the order of a report; None where the records do not hold its data."""
@@ -49,6 +50,11 @@ CAPTIONS: dict[str, tuple[str, str]] = {
     "alpha_training": (
         "Learned α over training",
         "The α that each head of each block has learned after every epoch, mean over seeds and single seeds.",
+    ),
+    "attention_pooling": (
+        "Attention pooling",
+        "Six panels: test accuracy and attention mass on the informative tokens against the number of tokens for each "
+        "normalizer; the learned q over training steps for each number of tokens; and attention maps of 18 test rows.",
     ),
     "time_by_normalizer": (
         "Time by normalizer",

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import Any
 
-from matplotlib.collections import LineCollection
+from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.figure import Figure
 from matplotlib.font_manager import findfont
 from matplotlib.ft2font import FT2Font, LoadFlags
@@ -122,6 +122,10 @@ class Sheet:
     def area(self, corners: Sequence[Point], **look: Any) -> None:
         """A filled polygon without a rim, behind lines and markers."""
         self._add(Polygon(corners, closed=True, linewidth=0, **{"zorder": 0.5} | look))
+
+    def cells(self, corners: Sequence[Sequence[Point]], colours: Sequence[tuple[float, ...]]) -> None:
+        """Many filled polygons without rims as one artist, a colour (red, green, blue, opacity) each."""
+        self._add(PolyCollection(corners, facecolors=colours, linewidths=0, antialiaseds=False, zorder=0.7))
 
     def _add(self, artist: Any) -> None:
         artist.set_transform(self._transform)

@@ -93,13 +93,13 @@ def _alphas(panel: Panel, values: Array, colour: str) -> None:
             ends.append((panel.at(epochs, mean[-1])[1], f"{block + 1}.{head + 1}" if heads > 1 else f"{block + 1}"))
     ends.sort()
     end, right = panel.at(epochs, panel.y.low)[0], panel.left + panel.width
-    places = _apart([y for y, _ in ends], 0.125, panel.top, panel.top + panel.height)
+    places = apart([y for y, _ in ends], 0.125, panel.top, panel.top + panel.height)
     for (y, label), place in zip(ends, places, strict=True):
         panel.sheet.segments([[(end + 0.03, y), (right + 0.1, place)]], "#999999", 0.5)
         panel.sheet.text(right + 0.13, place, label, size=7, color=DIM)
 
 
-def _apart(wanted: Sequence[float], gap: float, low: float, high: float) -> list[float]:
+def apart(wanted: Sequence[float], gap: float, low: float, high: float) -> list[float]:
     """`wanted` in ascending order -> places from `low` to `high`, `gap` apart, moved as little as neighbours allow."""
     groups: list[list[float]] = []
 

@@ -33,7 +33,8 @@ SHAPES = {
 }
 """Row length n -> classifier."""
 ROUNDS = {17: 15, 97: 7}
-ROWS, SCHEDULE = 1000, Schedule(epochs=1, batch_size=96, learning_rate=1e-3, weight_decay=1e-4, clip_norm=5.0)
+ROWS, BATCH = 1000, 96
+SCHEDULE = Schedule(epochs=1, batch_size=BATCH, learning_rate=1e-3, weight_decay=1e-4, clip_norm=5.0)
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,7 @@ def time_steps(out: Path, rounds: dict[int, int] = ROUNDS) -> None:
             rows.append(row)
     legend = (
         f"{setting()}; medians of rounds ({', '.join(f'{count} at n = {n}' for n, count in rounds.items())}), each "
-        f"beside softmax in this harness. Step: a batch of {SCHEDULE.batch_size}, forward, backward, clipping, AdamW. "
+        f"beside softmax in this harness. Step: a batch of {BATCH}, forward, backward, clipping, AdamW. "
         f"Evaluation: a pass over {ROWS:,} rows. `plain step`: the time of the classifier as it is usually written "
         "(the entmax package or autograd, all rows of the last block, torch's own dropout, default AdamW, a "
         "DataLoader), over ours."
@@ -105,7 +106,7 @@ def _ours(label: str, shape: Shape, x: Tensor, y: Tensor) -> tuple[Callable[[], 
     model.draw_dropout_from(stream(0, "dropout"))
     optimizer = make_optimizer(model, SCHEDULE)
     order = stream(0, "batches")
-    full = (b for _ in itertools.count() for b in batches(ROWS, SCHEDULE.batch_size, order, x.device) if len(b) == 96)
+    full = (b for _ in itertools.count() for b in batches(ROWS, BATCH, order, x.device) if len(b) == BATCH)
 
     def train() -> None:
         model.train()
@@ -121,7 +122,7 @@ def _ours(label: str, shape: Shape, x: Tensor, y: Tensor) -> tuple[Callable[[], 
 def _plain(shape: Shape, weights_of: Map, x: Tensor, y: Tensor) -> Callable[[], None]:
     model: nn.Module = PlainClassifier(shape, weights_of)
     optimizer = torch.optim.AdamW(model.parameters(), lr=SCHEDULE.learning_rate, weight_decay=SCHEDULE.weight_decay)
-    loader = endless(x, y, SCHEDULE.batch_size)
+    loader = endless(x, y, BATCH)
 
     def train() -> None:
         model.train()

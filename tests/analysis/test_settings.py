@@ -136,7 +136,10 @@ def test_paths_are_quoted_for_hydra(word: str, expected: str) -> None:
     [
         ("recods=x", "unknown key recods (value 'x'); did you mean 'records'?"),
         ("record", "'record' is not of the form key=value; did you mean 'records'?"),
-        ("analysis=papr", "analysis=papr: no such choice; did you mean 'paper'? (there are demo, paper, reference)"),
+        (
+            "analysis=papr",
+            "analysis=papr: no such choice; did you mean 'paper'? (there are attention_pooling, demo, ",
+        ),
         ("analysis.mising=drop", "unknown key analysis.mising (value 'drop'); did you mean 'missing'"),
         ("analysis.families.main.dataset=[a]", "refused; did you mean 'datasets'?"),
         ("hydra.run.dir=x", "refused"),

@@ -33,14 +33,18 @@ TIMEOUT = 120.0
 
 
 @cache
-def _composed(dataset: str) -> DictConfig:
+def _composed(dataset: str, **groups: str) -> DictConfig:
     with initialize_config_dir(str(CONF), version_base="1.3"):
-        return compose("config", [f"dataset={dataset}", "normalizer=softmax"])
+        words = [f"{group}={choice}" for group, choice in groups.items()]
+        return compose("config", [f"dataset={dataset}", "normalizer=softmax", *words])
 
 
-def raw(*words: str, dataset: str = "digits", normalizer: str = "softmax") -> dict[str, Any]:
-    """The resolved configuration of one run with the overrides `words`; Hydra composes once per data set."""
-    content = deepcopy(_composed(dataset))
+def raw(*words: str, dataset: str = "digits", normalizer: str = "softmax", **groups: str) -> dict[str, Any]:
+    """The resolved configuration of one run with the overrides `words` and the choices of `groups`.
+
+    Hydra composes once per data set and groups.
+    """
+    content = deepcopy(_composed(dataset, **groups))
     OmegaConf.set_struct(content, False)
     content.normalizer = OmegaConf.load(CONF / "normalizer" / f"{normalizer}.yaml")
     return plain(cast(DictConfig, OmegaConf.merge(content, OmegaConf.from_dotlist(list(words)))))
@@ -57,8 +61,8 @@ def changed(content: Mapping[str, Any], key: str, value: Any) -> dict[str, Any]:
     return result
 
 
-def config(*words: str, dataset: str = "digits", normalizer: str = "softmax") -> RunConfig:
-    return validate(raw(*words, dataset=dataset, normalizer=normalizer))
+def config(*words: str, dataset: str = "digits", normalizer: str = "softmax", **groups: str) -> RunConfig:
+    return validate(raw(*words, dataset=dataset, normalizer=normalizer, **groups))
 
 
 def run(typed: RunConfig) -> Record:

@@ -98,6 +98,39 @@ def test_everything_that_changes_a_result_matters_at_its_level(key: str, value: 
     assert (one.setting == two.setting) == (key == "seed" or key.startswith("normalizer"))
 
 
+ADDED = {
+    "model.kind": {"dataset": "informative_tokens", "model": "attention_pooling"},
+    "train.passes": {"train": "pooling"},
+    "bounded_entmax.gradient": {"normalizer": "bounded_entmax_bisection"},
+}
+"""Key of `fingerprint.ADDED` -> a choice in which it has another value than the one that is not hashed."""
+
+
+def test_every_added_key_is_tested() -> None:
+    assert set(ADDED) == set(fingerprint.ADDED)
+
+
+@pytest.mark.parametrize("key", ADDED)
+def test_a_configuration_from_before_a_key_was_there_is_the_same_run(key: str) -> None:
+    content = raw(normalizer="bounded_entmax")
+    owner, name = key.split(".")
+    group = owner if owner in content else "normalizer"
+    before = content | {group: {option: value for option, value in content[group].items() if option != name}}
+    assert before != content
+    assert of(before) == of(content)
+
+
+@pytest.mark.parametrize(("key", "choice"), ADDED.items())
+def test_an_added_key_is_hashed_at_any_other_value(
+    key: str, choice: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    usual, new = raw(normalizer="bounded_entmax"), raw(**choice)
+    before, after = of(usual), of(new)
+    monkeypatch.delitem(fingerprint.ADDED, key)
+    assert of(usual) != before
+    assert of(new) == after
+
+
 def test_all_of_them_differ_from_one_another() -> None:
     content = raw(normalizer="topk_025")
     assert len({of(changed(content, *change)).fingerprint for change in EVERYTHING}) == len(EVERYTHING)

@@ -96,6 +96,7 @@ def test_the_paper_sweep_is_the_published_350_runs(command: Command, planned: li
         assert typed.dataset.validation == 0
         assert typed.model.model_dump() == planned[0]["model"]
         assert typed.train.model_dump(exclude={"epochs"}) == {
+            "passes": 1,
             "batch_size": 96,
             "learning_rate": 1e-3,
             "weight_decay": 1e-4,

@@ -15,7 +15,10 @@ KNOWN = known_keys(CONF)
         ("sed=3", "sed is not a key of the configuration; did you mean seed?"),
         ("normalizer=softmax,sofmax,hae", "normalizer=sofmax is unknown; did you mean softmax"),
         ("dataset=kmist", "dataset=kmist is unknown; did you mean kmnist"),
-        ("experiment=papr", "experiment=papr is unknown; did you mean paper? (there are: demo, paper)"),
+        (
+            "experiment=papr",
+            "experiment=papr is unknown; did you mean paper? (there are: attention_pooling, demo, paper)",
+        ),
         ("seed=range(0)", "seed=range(0): an empty sweep, there is nothing to run"),
         ("seed=range(3,3)", "seed=range(3,3): an empty sweep"),
         ("epochs=3", "epochs is not a key of the configuration; did you mean dataset.epochs or train.epochs?"),

@@ -14,7 +14,8 @@ from tests.bench.helpers import CONF, changed, config, raw
 @pytest.mark.parametrize("name", sorted(path.stem for path in (CONF / "dataset").glob("*.yaml")))
 def test_every_data_set_file_is_valid_and_is_labelled_as_its_file(name: str) -> None:
     typed = config(dataset=name)
-    assert typed.dataset.name == name.removesuffix("_heldout")  # the same data set, less of it
+    label = name.removesuffix("_heldout")  # the same data set, less of it
+    assert typed.dataset.name in {label, *(f"{label}_{value}" for value in typed.dataset_options().values())}
     assert typed.dataset.source in SOURCES
     assert typed.train.epochs == typed.dataset.epochs
 
@@ -31,13 +32,21 @@ def test_the_protocol_is_the_published_one() -> None:
     typed = config(dataset="cifar10")
     assert typed.train.model_dump() == {
         "epochs": 6,
+        "passes": 1,
         "batch_size": 96,
         "learning_rate": 1e-3,
         "weight_decay": 1e-4,
         "clip_norm": 5.0,
         "precision": "float32",
     }
-    assert typed.model.model_dump() == {"width": 64, "heads": 4, "blocks": 2, "feed_forward": 256, "dropout": 0.1}
+    assert typed.model.model_dump() == {
+        "kind": "compact",
+        "width": 64,
+        "heads": 4,
+        "blocks": 2,
+        "feed_forward": 256,
+        "dropout": 0.1,
+    }
     assert typed.label == "cifar10/softmax/seed=0"
     assert typed.dataset_options() == {"split": "official"}
 

@@ -33,6 +33,13 @@ def test_a_record_is_repeated_to_the_bit(record: Path, capsys: pytest.CaptureFix
     assert record.read_bytes() == before
 
 
+def test_a_record_from_before_some_key_was_there_is_repeated(record: Path) -> None:
+    config = {group: dict(part) if isinstance(part, dict) else part for group, part in read(record).config.items()}
+    del config["model"]["kind"], config["train"]["passes"]
+    alter(record, config=config)
+    assert verify([str(record), "device=cpu"], CONF) == 0
+
+
 def test_one_changed_bit_is_found_and_named(record: Path, capsys: pytest.CaptureFixture[str]) -> None:
     metrics = read(record).metrics
     alter(record, metrics=metrics | {"test_loss": metrics["test_loss"] * (1 + 2**-52), "train_seconds": 0.0})

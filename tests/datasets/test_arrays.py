@@ -17,9 +17,16 @@ IMAGES = rows(np.full((2, 4, 4, 1), 16), dtype=np.uint8)
 PICTURES = Arrays(IMAGES, IMAGES, classes=2, scale=16.0)
 
 
+VECTORS = rows(np.zeros((2, 3, 4)), dtype=np.float32)
+MARKED = replace(VECTORS, marks=np.ones((2, 3), dtype=np.bool_))
+POINTS = Arrays(MARKED, MARKED, classes=2)
+
+
 def test_whole_arrays_pass_and_know_their_length() -> None:
     check("tokens", TEXT)
     check("image", PICTURES)
+    check("vectors", POINTS)
+    check("vectors", Arrays(VECTORS, VECTORS, classes=2))
     assert len(TEXT.train) == 2
 
 
@@ -36,6 +43,10 @@ def test_whole_arrays_pass_and_know_their_length() -> None:
         ("tokens", replace(TEXT, test=rows(np.zeros((0, 2)), ())), "with rows"),
         ("image", replace(PICTURES, scale=15.0), r"train.x lies outside 0 … 15"),
         ("image", replace(PICTURES, test=rows(np.zeros((2, 4, 4)), dtype=np.uint8)), "test.x is uint8"),
+        ("vectors", replace(POINTS, train=rows(np.zeros((2, 3, 4)), dtype=np.float64)), "train.x is float64"),
+        ("vectors", replace(POINTS, test=rows(np.full((2, 3, 4), np.inf), dtype=np.float32)), "test.x holds a value"),
+        ("vectors", replace(POINTS, test=replace(MARKED, marks=np.ones((2, 4), np.bool_))), r"not bool \(2, 3\)"),
+        ("vectors", replace(POINTS, test=replace(MARKED, marks=np.ones((2, 3), np.int8))), "test.marks is int8"),
     ],
 )
 def test_a_new_source_that_breaks_a_promise_is_told_which(kind: Kind, arrays: Arrays, message: str) -> None:

@@ -1,0 +1,48 @@
+"""Attention pooling: one learned query weighs the tokens of a row, and a linear layer reads their weighted sum.
+
+    scores = (x W_k) q / √width,   context = Σ_j normalizer(scores)_j (x W_v)_j,   class scores = context W + b
+
+The model of qjax's attention-pooling examples. Weights start as N(0, 1) / √(inputs of the layer), b as 0. What is
+computed are x (W_k q) and (Σ_j a_j x_j) W_v, which are the same and never form keys or values of the tokens.
+"""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+
+from bench.attention_model import AttentionModel, Sizes
+from normalizers import Normalizer
+
+
+class AttentionPooling(AttentionModel):
+    """See the module's docstring. `normalizers` holds one, as there is one block.
+
+    Raises ValueError for a shape with another number of heads or blocks, and where there is not one normalizer.
+    """
+
+    def __init__(self, shape: Sizes, normalizers: Sequence[Normalizer]) -> None:
+        super().__init__()
+        if (shape.heads, shape.blocks, len(normalizers)) != (1, 1, 1):
+            raise ValueError(f"attention pooling has one head and one block, got {shape.heads} and {shape.blocks}")
+        self.shape = shape
+        self.key = _weights(shape.inputs, shape.width)
+        self.query = _weights(shape.width)
+        self.value = _weights(shape.inputs, shape.width)
+        self.head = _weights(shape.width, shape.classes)
+        self.bias = nn.Parameter(torch.zeros(shape.classes))
+        self.normalizer = normalizers[0]
+
+    def forward(self, tokens: Tensor, *, full_rows: bool = False) -> tuple[Tensor, list[Tensor]]:
+        """Class scores (batch, classes) and, in a list, the weights (batch, 1, 1, tokens); there is one query."""
+        direction = self.key @ self.query * self.shape.width**-0.5
+        weights = self.normalizer((tokens @ direction)[:, None, None], None, self.query.expand(len(tokens), 1, 1, -1))
+        context = (weights[:, 0] @ tokens)[:, 0] @ self.value
+        return torch.addmm(self.bias, context, self.head), [weights]
+
+    def normalizers(self) -> list[Normalizer]:
+        return [self.normalizer]
+
+
+def _weights(inputs: int, *outputs: int) -> nn.Parameter:
+    return nn.Parameter(torch.randn(inputs, *outputs) * inputs**-0.5)
