@@ -18,6 +18,8 @@ from bench.sweep import sweep
 class _ClusterLauncher(launcher.PoolLauncher):
     """Checks its settings, then plans and carries out the sweep on its cluster."""
 
+    name: str
+    """The choice of hydra/launcher."""
     extra: str
     """The optional dependency that the cluster needs."""
 
@@ -34,7 +36,7 @@ class _ClusterLauncher(launcher.PoolLauncher):
             cluster = self.cluster(settings, raws)
         except ModuleNotFoundError as error:
             raise ConfigError(
-                f"hydra/launcher of this sweep needs the package {error.name}; "
+                f"hydra/launcher={self.name} needs the package {error.name}; "
                 f"install it with: pip install 'normbench[{self.extra}]'"
             ) from error
         return sweep([absolute(raw) for raw in raws], cluster)
@@ -43,7 +45,7 @@ class _ClusterLauncher(launcher.PoolLauncher):
 class SubmititLocalLauncher(_ClusterLauncher):
     """Jobs of submitit as processes of this machine."""
 
-    extra = "submitit"
+    name, extra = "submitit_local", "submitit"
 
     def cluster(self, settings: Mapping[str, Any], raws: list[dict[str, Any]]) -> Cluster:
         typed = validate_settings(settings, LocalSettings)
@@ -55,7 +57,7 @@ class SubmititLocalLauncher(_ClusterLauncher):
 class SubmititSlurmLauncher(_ClusterLauncher):
     """Jobs of submitit as elements of a Slurm array."""
 
-    extra = "submitit"
+    name, extra = "submitit_slurm", "submitit"
 
     def cluster(self, settings: Mapping[str, Any], raws: list[dict[str, Any]]) -> Cluster:
         typed = validate_settings(settings, SlurmSettings)
@@ -68,7 +70,7 @@ class SubmititSlurmLauncher(_ClusterLauncher):
 class RayLauncher(_ClusterLauncher):
     """Tasks of Ray."""
 
-    extra = "ray"
+    name, extra = "ray", "ray"
 
     def cluster(self, settings: Mapping[str, Any], raws: list[dict[str, Any]]) -> Cluster:
         typed = validate_settings(settings, RaySettings)
