@@ -108,9 +108,9 @@ def _work(pipe: Connection) -> None:
             pipe.send(carry_out(job, wait=waiting))
 
 
-def interrupt(number: int, _frame: object) -> None:
+def interrupt(_number: int, _frame: object) -> None:
     """Signal handler: stop as on Ctrl-C, once."""
-    signal.signal(number, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
     raise KeyboardInterrupt
 
 

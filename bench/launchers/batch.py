@@ -13,7 +13,6 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from bench.plan import Job
-from bench.pool import interrupt
 from bench.work import Outcome, carry_out
 
 
@@ -45,13 +44,13 @@ class Batch:
         """Make the runs, but those that are told already: a job that is started again goes on where it was.
 
         Runs that another process is at come last and are waited for. The signal `interrupting` has the run in progress
-        recorded as interrupted and ends the batch.
+        recorded as interrupted and ends the batch; sent again, it ends the process.
         """
         for name, value in self.environment.items():
             os.environ.pop(name, None)
             if value is not None:
                 os.environ[name] = value
-        signal.signal(interrupting, interrupt)  # once: a second one does not break the writing of the record
+        signal.signal(interrupting, _interrupt)
         self.told.touch()
         told = self.outcomes()
         for wait in (False, True):
@@ -71,3 +70,12 @@ class Batch:
             file.write(json.dumps({"number": number, **asdict(outcome)}) + "\n")
             file.flush()
             os.fsync(file.fileno())
+
+
+def _interrupt(number: int, _frame: object) -> None:
+    signal.signal(number, _end)
+    raise KeyboardInterrupt
+
+
+def _end(_number: int, _frame: object) -> None:
+    os._exit(1)  # the interrupt was lost, as in a finalizer it may be

@@ -90,4 +90,4 @@ def absolute(raw: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _threads(raws: list[dict[str, Any]]) -> int:
-    return max(raw["threads"] for raw in raws)
+    return max(int(raw["threads"]) for raw in raws)

@@ -1,6 +1,7 @@
 """Batches as Ray's tasks, on this machine or on the nodes of a Ray cluster."""
 
 import contextlib
+import logging
 import os
 import sys
 from collections.abc import Sequence
@@ -42,7 +43,7 @@ class Ray:
     def connect(self) -> None:
         if not ray.is_initialized():
             try:
-                ray.init(self.settings.address, log_to_driver=False, logging_level="error")
+                ray.init(self.settings.address, log_to_driver=False, logging_level=logging.ERROR)
             except (ConnectionError, RuntimeError, ValueError) as error:
                 raise ConfigError(
                     f"hydra.launcher.address={self.settings.address}: {error}; start a cluster with `ray start --head`"
@@ -54,8 +55,10 @@ class Ray:
             print(f"notice: no node of the cluster has what a job asks for ({asked}); waiting for one", file=sys.stderr)
 
     def submit(self, batches: Sequence[Batch], folder: Path) -> list[Any]:
-        needs = {"num_cpus": self.needs["CPU"], "num_gpus": self.needs["GPU"], "memory": self.needs["memory"] or None}
-        task = ray.remote(**needs, max_retries=0)(Batch.carry_out)
+        needs: dict[str, Any] = {"num_cpus": self.needs["CPU"], "num_gpus": self.needs["GPU"], "max_retries": 0}
+        if self.needs["memory"]:
+            needs["memory"] = self.needs["memory"]
+        task: Any = ray.remote(**needs)(Batch.carry_out)
         return [task.remote(batch) for batch in batches]
 
     def ended(self, handles: Sequence[Any]) -> list[Any]:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import submitit
+from submitit.slurm.slurm import SlurmInfoWatcher
 
 from bench import ROOT
 from bench.launchers.batch import Batch
@@ -110,13 +111,11 @@ class Local(_Submitit):
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
     def stop(self, handles: Sequence[submitit.Job[None]]) -> None:
-        running = [job for job in handles if not job.done()]
-        for job in running:
-            os.kill(int(job.job_id), signal.SIGTERM)  # submitit's controller hands it on to its job
-        self._wait(running)
-        for job in running:
-            if not job.done():
-                job.cancel()
+        for _ in range(2):  # the first to record what they are at, the second to end at once
+            handles = [job for job in handles if not job.done()]
+            for job in handles:
+                os.kill(int(job.job_id), signal.SIGTERM)  # submitit's controller hands it on to its job
+            self._wait(handles)
 
 
 class Slurm(_Submitit):
@@ -138,7 +137,7 @@ class Slurm(_Submitit):
                 "hydra/launcher=submitit_slurm: there is no srun on this machine; submit from one that has Slurm's "
                 "commands, or use hydra/launcher=submitit_local"
             )
-        submitit.SlurmJob.watcher = submitit.slurm.slurm.SlurmInfoWatcher(delay_s=WATCH_SECONDS)
+        submitit.SlurmJob.watcher = SlurmInfoWatcher(delay_s=WATCH_SECONDS)
 
     def executor(self, folder: Path) -> submitit.AutoExecutor:
         settings = self.settings
