@@ -43,7 +43,12 @@ class Ray:
     def connect(self) -> None:
         if not ray.is_initialized():
             try:
-                ray.init(self.settings.address, log_to_driver=False, logging_level=logging.ERROR)
+                ray.init(
+                    self.settings.address,
+                    include_dashboard=False,
+                    log_to_driver=False,
+                    logging_level=logging.ERROR,
+                )
             except (ConnectionError, RuntimeError, ValueError) as error:
                 raise ConfigError(
                     f"hydra.launcher.address={self.settings.address}: {error}; start a cluster with `ray start --head`"

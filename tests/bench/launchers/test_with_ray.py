@@ -64,7 +64,7 @@ def test_a_sweep_outlives_a_node_and_makes_the_bits_of_one_process(
         wait_for(lambda: len(list(begun("*.lock"))) == 2, "a run on each node")
         killed_while.append(len(list(records.files(folder))))
         own = [process.process.pid for processes in node.all_processes.values() for process in processes]
-        for pid in [*own, *(child for pid in own for child in children(pid))]:  # as when its machine loses power
+        for pid in [*own, *(child for one in own for child in children(one))]:  # as when its machine loses power
             os.kill(pid, signal.SIGKILL)
 
     killer = threading.Thread(target=kill)
