@@ -89,6 +89,7 @@ def _run() -> int:
     """One run or a sweep, as Hydra composes it from the command line."""
     sys.path.append(str(ROOT / "bench" / "plugins"))
     import hydra
+    from hydra.core.hydra_config import HydraConfig
     from omegaconf import DictConfig
 
     from bench import overrides
@@ -99,6 +100,9 @@ def _run() -> int:
     @hydra.main(config_path=str(CONF), config_name="config", version_base="1.3")
     def run(config: DictConfig) -> None:
         try:
+            launcher = HydraConfig.get().runtime.choices["hydra/launcher"]
+            if launcher != "pool":
+                raise ConfigError(f"hydra/launcher={launcher} carries out sweeps; add -m")
             code = sweep([plain(config)])
         except ConfigError as error:  # here, because Hydra prints a line of its own for what leaves a job
             code = _refuse(error)

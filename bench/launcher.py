@@ -63,10 +63,13 @@ class PoolLauncher(Launcher):
 
     def launch(self, job_overrides: Sequence[Sequence[str]], initial_job_idx: int) -> Sequence[JobReturn]:
         """One JobReturn per job. Raises SystemExit with the sweep's exit code where that is not 0."""
-        code = sweep(self._compose(job_overrides))
+        code = self._sweep(self._compose(job_overrides))
         if code:
             raise SystemExit(code)
         return [JobReturn(overrides=list(job), _return_value=None, status=JobStatus.COMPLETED) for job in job_overrides]
+
+    def _sweep(self, raws: list[dict[str, Any]]) -> int:
+        return sweep(raws)
 
     def _compose(self, job_overrides: Sequence[Sequence[str]]) -> list[dict[str, Any]]:
         """A resolved configuration per job. Jobs that differ in nothing but the seed are composed once."""

@@ -45,13 +45,14 @@ class Plan:
     unavailable: list[tuple[str, str]] = field(default_factory=list)
 
 
-def plan(raws: Sequence[Mapping[str, Any]]) -> Plan:
+def plan(raws: Sequence[Mapping[str, Any]], *, here: bool = True) -> Plan:
     """The runs of these configurations (resolved plain dictionaries).
 
+    What this machine has is asked for only where they are to be made `here`.
     Raises ConfigError, with every fault on a line of its own, before anything is prepared or trained. A data set that
     cannot be had makes its own runs unavailable and leaves the others.
     """
-    configs = _validated(raws)
+    configs = _validated(raws, here)
     result = Plan()
     faults: dict[str, None] = {}
     code = provenance.code_version()
@@ -88,16 +89,16 @@ def plan(raws: Sequence[Mapping[str, Any]]) -> Plan:
     return result
 
 
-def _validated(raws: Sequence[Mapping[str, Any]]) -> list[RunConfig]:
+def _validated(raws: Sequence[Mapping[str, Any]], here: bool) -> list[RunConfig]:
     configs: list[RunConfig] = []
     faults: dict[str, None] = {}
     for raw in raws:
         try:
             config = validate(raw)
             make_normalizer(config)
-            if config.device == "cuda" and not torch.cuda.is_available():
+            if here and config.device == "cuda" and not torch.cuda.is_available():
                 raise ConfigError("device=cuda: torch finds no CUDA device here; use device=cpu or device=auto")
-            if config.threads > cores():
+            if here and config.threads > cores():
                 raise ConfigError(f"threads={config.threads} is more than the {cores()} processors there are here")
             configs.append(config)
         except ConfigError as error:

@@ -4,17 +4,18 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from bench.launchers.cluster import Cluster, batches, in_batches
 from bench.plan import Job, Plan, cores, plan
 from bench.pool import in_this_process, in_workers, interrupt
 from bench.progress import Progress, duration
 from bench.records import ARCHIVE, LOCKS, RecordError
 from bench.schema import ConfigError
-from bench.work import finished
+from bench.work import Outcome, finished
 
 INTERRUPTED = 130
 """Exit code after Ctrl-C, as shells have it."""
@@ -29,35 +30,48 @@ class Failure:
     path: Path | None = None
 
 
-def sweep(raws: Sequence[Mapping[str, Any]]) -> int:
+def sweep(raws: Sequence[Mapping[str, Any]], cluster: Cluster | None = None) -> int:
     """Make the runs of these configurations (resolved plain dictionaries); returns the exit code.
+
+    Without a `cluster` they are made on this machine, in one process or by the pool.
 
     0: every run is there. 1: at least one failed or could not be made. 130: interrupted.
     Raises ConfigError before anything trains where a configuration cannot be run.
     """
     start = time.monotonic()
-    planned = plan(raws)
+    planned = plan(raws, here=cluster is None)
     _say_repeated(planned)
     todo, done = _divide(planned.jobs)
     for folder in dict.fromkeys(job.results_dir for job in todo):
         _check_writable(folder)
-    workers = min(raws[0]["parallel"] or max(1, cores() // raws[0]["threads"]), max(len(todo), 1))
     if done:
         print(f"{done} already done{', skipped (force=true makes them again)' if todo else ''}")
     failures = [Failure(label, reason) for label, reason in planned.unavailable]
     for line in _listed(failures)[1:-1] if failures else []:
         print(f"notice: cannot be run:{line}", file=sys.stderr, flush=True)
-    interrupted = _make(todo, done, workers, stop=raws[0]["on_error"] == "stop", failures=failures)
+    interrupted = False
+    if todo:
+        workers, outcomes = _start(todo, raws[0], cluster)
+        print(f"{len(todo)} to run with {workers} worker{'s' * (workers > 1)}, the longest first", flush=True)
+        stop = raws[0]["on_error"] == "stop"
+        interrupted = _make(outcomes, Progress(todo, done, workers), stop=stop, failures=failures)
     return _close(planned, failures, interrupted, time.monotonic() - start)
 
 
-def _make(todo: list[Job], done: int, workers: int, *, stop: bool, failures: list[Failure]) -> bool:
-    """Make the runs `todo`, adding to `failures`; returns whether the sweep was interrupted."""
-    if not todo:
-        return False
-    print(f"{len(todo)} to run with {workers} worker{'s' * (workers > 1)}, the longest first", flush=True)
-    progress = Progress(todo, done, workers)
-    outcomes = in_workers(todo, workers) if workers > 1 else in_this_process(todo)
+Outcomes = Iterator[tuple[Job, Outcome, list[str]]]
+
+
+def _start(todo: list[Job], raw: Mapping[str, Any], cluster: Cluster | None) -> tuple[int, Outcomes]:
+    """How many workers carry `todo` out, and each job with its outcome as it ends; see `bench.pool`."""
+    if cluster:
+        cluster.connect()
+        return min(cluster.at_once, batches(len(todo), cluster)), in_batches(todo, cluster)
+    workers = min(raw["parallel"] or max(1, cores() // raw["threads"]), len(todo))
+    return workers, in_workers(todo, workers) if workers > 1 else in_this_process(todo)
+
+
+def _make(outcomes: Outcomes, progress: Progress, *, stop: bool, failures: list[Failure]) -> bool:
+    """Follow the runs to their end, adding to `failures`; returns whether the sweep was interrupted."""
     signal.signal(signal.SIGTERM, interrupt)
     try:
         for job, outcome, running in outcomes:

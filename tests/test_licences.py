@@ -19,7 +19,9 @@ def listed() -> dict[str, str]:
 
 def test_every_pinned_package_is_listed_with_its_licence() -> None:
     pins = [
-        line for line in (ROOT / "requirements.lock").read_text(encoding="utf-8").splitlines() if not line.startswith("#")
+        line
+        for line in (ROOT / "requirements.lock").read_text(encoding="utf-8").splitlines()
+        if not line.startswith("#")
     ]
     everywhere = {normal(line.partition("==")[0]) for line in pins if ";" not in line}
     found = listed()

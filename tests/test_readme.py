@@ -72,7 +72,7 @@ def test_make_targets_exist():
     assert named <= set(re.findall(r"^([a-z-]+):", makefile, flags=re.MULTILINE))
 
 
-@pytest.mark.parametrize("group", ["dataset", "normalizer", "model", "experiment", "tracker"])
+@pytest.mark.parametrize("group", ["dataset", "normalizer", "model", "experiment", "tracker", "hydra/launcher"])
 def test_choices_named_in_the_table_exist(group):
     (row,) = re.findall(rf"^\| `{group}` \| (.*) \|$", README, flags=re.MULTILINE)
     named = set(re.findall(r"`(\w+)`", row))

@@ -49,6 +49,20 @@ def test_the_overhead_is_what_training_leaves(tmp_path: Path, monkeypatch: pytes
     assert float(row["start_up"]) > 0.5
 
 
+@pytest.mark.slow
+def test_a_launcher_costs_what_lies_beyond_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(overhead, "SWEEP", (*overhead.SWEEP, "train.epochs=1", "dataset.train_limit=60"))
+    monkeypatch.setattr(overhead, "FEW", 1)
+    monkeypatch.setattr(overhead, "MANY", 2)
+    monkeypatch.setattr(overhead, "WORKERS", 1)
+    monkeypatch.setattr(overhead, "LAUNCHERS", {"pool": ()})
+    overhead.time_launchers(tmp_path)
+    (row,) = read(tmp_path / "launchers.csv")
+    assert row["launcher"] == "pool"
+    assert float(row["itself"]) > 0
+    assert float(row["beyond"]) == pytest.approx(float(row["run"]) - float(row["itself"]), abs=2e-4)
+
+
 @pytest.mark.parametrize("label", steps.SEVEN)
 def test_the_plain_classifier_is_the_same_function(label: str) -> None:
     name, options = steps.SEVEN[label]

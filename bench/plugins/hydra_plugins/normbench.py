@@ -7,10 +7,23 @@ from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
 from hydra.core.override_parser.overrides_parser import OverridesParser
 
 from bench import launcher
+from bench.launchers import launcher as clusters
 
 
 class PoolLauncher(launcher.PoolLauncher):
     """See `bench.launcher`."""
+
+
+class SubmititLocalLauncher(clusters.SubmititLocalLauncher):
+    """See `bench.launchers.launcher`."""
+
+
+class SubmititSlurmLauncher(clusters.SubmititSlurmLauncher):
+    """See `bench.launchers.launcher`."""
+
+
+class RayLauncher(clusters.RayLauncher):
+    """See `bench.launchers.launcher`."""
 
 
 class PlannedSweeper(BasicSweeper):

@@ -1,0 +1,81 @@
+"""Several runs that one job carries out, one after the other, telling each outcome through a file.
+
+Outcomes go through the shared results folder, where records go as well, and not through what the job returns: so they
+are known one by one, and are not lost with a job that dies later.
+"""
+
+import contextlib
+import json
+import os
+import signal
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from bench.plan import Job
+from bench.work import Outcome, carry_out
+
+
+@dataclass(frozen=True)
+class Batch:
+    """`jobs` to carry out in this order; `told`, a file on the shared disk; and variables that are set for them, or
+    with None unset."""
+
+    jobs: tuple[Job, ...]
+    told: Path
+    environment: Mapping[str, str | None] = field(default_factory=dict)
+
+    @property
+    def begun(self) -> bool:
+        return self.told.exists()
+
+    def outcomes(self) -> dict[int, Outcome]:
+        """What is told so far, by the number of the job."""
+        found = {}
+        with contextlib.suppress(FileNotFoundError):
+            for line in self.told.read_text(encoding="utf-8").splitlines():
+                with contextlib.suppress(ValueError):  # a line that its writer's death cut short
+                    content = json.loads(line)
+                    number = content.pop("number")
+                    found[number] = Outcome(**content)
+        return found
+
+    def carry_out(self, interrupting: signal.Signals = signal.SIGINT) -> None:
+        """Make the runs, but those that are told already: a job that is started again goes on where it was.
+
+        Runs that another process is at come last and are waited for. The signal `interrupting` has the run in progress
+        recorded as interrupted and ends the batch; sent again, it ends the process.
+        """
+        for name, value in self.environment.items():
+            os.environ.pop(name, None)
+            if value is not None:
+                os.environ[name] = value
+        signal.signal(interrupting, _interrupt)
+        self.told.touch()
+        told = self.outcomes()
+        for wait in (False, True):
+            for number, job in enumerate(self.jobs):
+                if number in told:
+                    continue
+                outcome = carry_out(job, wait=wait)
+                if outcome.status == "busy":
+                    continue
+                told[number] = outcome
+                self._tell(number, outcome)
+                if outcome.status == "interrupted":
+                    return
+
+    def _tell(self, number: int, outcome: Outcome) -> None:
+        with self.told.open("a", encoding="utf-8") as file:
+            file.write(json.dumps({"number": number, **asdict(outcome)}) + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+
+
+def _interrupt(number: int, _frame: object) -> None:
+    signal.signal(number, _end)
+    raise KeyboardInterrupt
+
+
+def _end(_number: int, _frame: object) -> None:
+    os._exit(1)  # the interrupt was lost, as in a finalizer it may be
