@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from bench import planfile, wandb_sweep
 from bench.plan import Job, Plan, cores, plan
 from bench.pool import in_this_process, in_workers, interrupt
 from bench.progress import Progress, duration
@@ -42,13 +43,19 @@ def sweep(raws: Sequence[Mapping[str, Any]]) -> int:
     for folder in dict.fromkeys(job.results_dir for job in todo):
         _check_writable(folder)
     workers = min(raws[0]["parallel"] or max(1, cores() // raws[0]["threads"]), max(len(todo), 1))
+    if todo:
+        planfile.write(planned.jobs, workers)
+    todo = wandb_sweep.prepared(todo, [job for job in planned.jobs if job not in todo])
     if done:
         print(f"{done} already done{', skipped (force=true makes them again)' if todo else ''}")
     failures = [Failure(label, reason) for label, reason in planned.unavailable]
     for line in _listed(failures)[1:-1] if failures else []:
         print(f"notice: cannot be run:{line}", file=sys.stderr, flush=True)
     interrupted = _make(todo, done, workers, stop=raws[0]["on_error"] == "stop", failures=failures)
-    return _close(planned, failures, interrupted, time.monotonic() - start)
+    code = _close(planned, failures, interrupted, time.monotonic() - start)
+    for line in wandb_sweep.waiting(todo):
+        print(line)
+    return code
 
 
 def _make(todo: list[Job], done: int, workers: int, *, stop: bool, failures: list[Failure]) -> bool:
