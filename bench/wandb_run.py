@@ -47,7 +47,7 @@ def open_run(tracker: "TrackerConfig", described: Mapping[str, Any]) -> Any:
     os.environ.setdefault("WANDB_DATA_DIR", str(place.absolute()))
     wandb.setup(settings=wandb.Settings(silent=True))
     mode: Mode = "offline" if _lost else tracker.mode
-    if mode == "online" and not wandb.login(prompt=False):
+    if mode == "online" and not wandb.login(prompt=False, verify=False):  # whether the key is good, `init` will see
         mode = _keep_offline("W&B has no key here (`wandb login` sets one)")
     try:
         return _init(tracker, described, mode)
@@ -55,6 +55,7 @@ def open_run(tracker: "TrackerConfig", described: Mapping[str, Any]) -> Any:
         if mode != "online":
             raise
         mode = _keep_offline(f"W&B cannot be reached ({type(error).__name__}: {first_line(error)})")
+        wandb.teardown()  # it holds on to the id of the run that it could not begin
         return _init(tracker, described, mode)
 
 

@@ -34,7 +34,9 @@ class Logged:
 
     def __init__(self, found: list[Any]) -> None:
         (self.run,) = [entry.run for entry in found if entry.WhichOneof("record_type") == "run"]
-        self.config = {item.key: json.loads(item.value_json) for item in self.run.config.update}
+        changes = [entry.config for entry in found if entry.WhichOneof("record_type") == "config"]
+        items = [item for change in (self.run.config, *changes) for item in change.update]
+        self.config = {item.key or item.nested_key[0]: json.loads(item.value_json) for item in items}
         self.history = [
             {"/".join(item.nested_key) or item.key: json.loads(item.value_json) for item in entry.history.item}
             for entry in found
