@@ -1,5 +1,9 @@
 """A server that is there, that fails, or that never answers: the run ends, is recorded, and its data are kept."""
 
+import os
+import shlex
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,6 +14,7 @@ from bench.logged import history
 from bench.records import Record, scan
 from bench.schema import RunConfig, validate
 from bench.sweep import sweep
+from bench.wandb_sweep import not_sent
 from tests.bench import wandb_log
 from tests.bench.helpers import raw, results, run
 from tests.bench.wandb_server import KEY, Server, serving
@@ -77,6 +82,24 @@ def test_a_server_lost_on_the_way_is_not_waited_for_long(
     (log,) = (tmp_path / "w").glob("wandb/run-*/run-*.wandb")
     logged = wandb_log.Logged(wandb_log.entries(log))
     assert [entry["epoch"] for entry in logged.history] == [1, 2]
+
+
+def test_what_was_kept_offline_is_sent_by_the_command_named_and_twice_is_one_run(
+    online: Online, tmp_path: Path
+) -> None:
+    record = run(validate(online(NOWHERE)))
+    (line,) = not_sent(tmp_path / "w")
+    words = shlex.split(line.partition("send with: ")[2])
+    assert words[0] == "wandb"
+    with serving("answers") as server:
+        environment = os.environ | {"WANDB_BASE_URL": server.url}
+        for extra in ([], ["--include-synced"]):
+            command = [sys.executable, "-m", *words, *extra]
+            subprocess.run(command, env=environment, check=True, timeout=120, stdin=subprocess.DEVNULL)
+        assert list(server.runs) == [record.fingerprint]
+        assert [line["epoch"] for line in server.history[record.fingerprint].values()] == [1, 2]
+        assert server.exit_codes == {record.fingerprint: 0}
+    assert list(not_sent(tmp_path / "w")) == []
 
 
 @pytest.mark.slow

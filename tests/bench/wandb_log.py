@@ -48,6 +48,9 @@ class Logged:
             if entry.WhichOneof("record_type") == "summary"
             for item in entry.summary.update
         }
+        requests = [entry.request for entry in found if entry.WhichOneof("record_type") == "request"]
+        logged = [item.log_artifact.artifact for item in requests if item.WhichOneof("request_type") == "log_artifact"]
+        self.artifacts = logged + [entry.artifact for entry in found if entry.WhichOneof("record_type") == "artifact"]
         self.exit_code = [entry.exit.exit_code for entry in found if entry.WhichOneof("record_type") == "exit"]
 
 
