@@ -67,7 +67,7 @@ def log(
     read = {path.stem: rows(path) for path in comparison.tables}
     run = open_run(tracker, described)
     content: dict[str, Any] = {
-        f"tables/{name}": wandb.Table(columns=columns, data=values) for name, (columns, values) in read.items()
+        f"tables/{name}": wandb.Table(columns=[*columns], data=[*values]) for name, (columns, values) in read.items()
     }
     content |= {f"figures/{path.stem}": wandb.Image(str(path)) for path in comparison.figures}
     if comparison.report:
@@ -83,15 +83,15 @@ def log(
     close_run(run, 0)
 
 
-Table = tuple[list[str], list[list[Any]]]
+Table = tuple[list[str], list[tuple[Any, ...]]]
 
 
 def rows(path: Path) -> Table:
     """Columns and rows of a CSV. A column is of numbers where each of its entries is one; an empty entry is None."""
     with path.open(encoding="utf-8", newline="") as file:
-        columns, *lines = csv.reader(file)
-    entries = [_numbers([line[place] for line in lines]) for place in range(len(columns))]
-    return columns, [list(line) for line in zip(*entries, strict=True)]
+        header, *lines = csv.reader(file)
+    entries = [_numbers([line[place] for line in lines]) for place in range(len(header))]
+    return header, list(zip(*entries, strict=True))
 
 
 def _numbers(texts: Sequence[str]) -> list[Any]:

@@ -1,6 +1,6 @@
 """Weights & Biases as a tracker: one run there per run here. Nothing it does, or fails to do, reaches a record."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -59,7 +59,7 @@ def pictures(seen: Seen) -> dict[str, Any]:
     classes = int(max(seen.truth.max(), seen.predictions.max())) + 1
     counts = np.zeros((classes, classes), dtype=int)
     np.add.at(counts, (seen.truth, seen.predictions), 1)
-    rows: list[list[Any]] = [[int(t), int(p), int(counts[t, p])] for t in range(classes) for p in range(classes)]
+    rows: list[Iterable[int]] = [[int(t), int(p), int(counts[t, p])] for t in range(classes) for p in range(classes)]
     maps = [wandb.Image(255 * matrix / max(matrix.max(), 1e-9), caption=name) for name, matrix in seen.maps.items()]
     table = wandb.Table(columns=["truth", "predicted", "rows"], data=rows)
     return {"confusion_matrix": table, "attention_maps": maps}

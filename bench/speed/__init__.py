@@ -6,15 +6,16 @@ import torch
 
 from bench.allocator import keep_memory
 from bench.speed.maps import time_maps
-from bench.speed.overhead import time_overhead
+from bench.speed.overhead import time_overhead, time_tracking
 from bench.speed.steps import time_steps
 
 
 def speed(out: Path) -> int:
-    """Measure all three, print the tables and write them into `out`; returns the exit code."""
+    """Measure them all, print the tables and write them into `out`; returns the exit code."""
     torch.set_num_threads(1)
     keep_memory()
     time_maps(out)
     time_steps(out)
     time_overhead(out)
+    time_tracking(out)
     return 0

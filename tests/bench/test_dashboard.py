@@ -9,6 +9,7 @@ import pytest
 
 from bench.comparison import find
 from tests.bench.helpers import ROOT
+from tests.bench.wandb_server import KEY, serving
 
 Command = Callable[..., tuple[int, str, str]]
 
@@ -73,3 +74,30 @@ def test_without_a_key_the_message_says_what_works_without(command: Command) -> 
     code, out, err = command("dashboard", "me/mine")
     assert (code, out) == (2, "")
     assert "dashboard: W&B has no key here (`wandb login` sets one); save=FILE writes its definition" in err
+
+
+@pytest.mark.usefixtures("fresh_wandb")
+def test_a_server_is_sent_what_is_written(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("wandb_workspaces")
+    monkeypatch.setenv("WANDB_API_KEY", KEY)
+    with serving("answers") as server:
+        monkeypatch.setenv("WANDB_BASE_URL", server.url)
+        code, out, err = command("dashboard", "me/mine")
+        assert code == 0, err
+        ((name, layout),) = server.views.items()
+    assert out == f"{server.url}/me/mine?nw={name.removeprefix('nw-').removesuffix('-v')}\n"
+    command("dashboard", "me/mine", "save=d.json")
+    sections = panels(json.loads(Path("d.json").read_text(encoding="utf-8")))
+    assert list(panels({"layout": layout})) == list(sections)
+
+
+@pytest.mark.usefixtures("fresh_wandb")
+def test_a_key_that_is_not_taken_is_one_message(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("wandb_workspaces")
+    monkeypatch.setenv("WANDB_API_KEY", KEY)
+    with serving("401") as server:
+        monkeypatch.setenv("WANDB_BASE_URL", server.url)
+        code, out, err = command("dashboard", "me/mine")
+    assert (code, out) == (2, "")
+    assert err.startswith("error: dashboard: W&B cannot be reached (AuthenticationError: ")
+    assert err.count("\n") == 1

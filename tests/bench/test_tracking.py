@@ -4,11 +4,14 @@ from pathlib import Path
 
 import pytest
 
+from bench import inputs
+from bench.fingerprint import identify
 from bench.logged import history, summary
 from bench.records import Record
+from bench.run import perform
 from bench.schema import RunConfig
 from tests.bench import wandb_log
-from tests.bench.helpers import config, raw, results, run
+from tests.bench.helpers import CODE, config, raw, results, run
 
 
 def tracked(tmp_path: Path, tiny: tuple[str, ...], *words: str, normalizer: str = "hae") -> RunConfig:
@@ -93,3 +96,17 @@ def test_a_tracker_that_breaks_is_said_once_and_the_run_goes_on(
     assert record.status == "completed"
     err = capsys.readouterr().err
     assert err.count("notice: tracker: OSError: no space left; records are complete without it") == 1
+
+
+def test_the_record_is_kept_before_a_tracker_is_waited_for(
+    tmp_path: Path, tiny: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def impatient(*_arguments: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("bench.wandb_tracker.close_run", impatient)
+    kept: list[Record] = []
+    typed = tracked(tmp_path, tiny)
+    with pytest.raises(KeyboardInterrupt):
+        perform(typed, identify(typed, inputs.arrays(typed).hash), CODE, kept.append)
+    assert [record.status for record in kept] == ["completed"]

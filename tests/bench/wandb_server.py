@@ -25,6 +25,7 @@ class Server(ThreadingHTTPServer):
         self.runs: dict[str, dict[str, Any]] = {}
         self.history: dict[str, dict[int, dict[str, Any]]] = {}
         self.exit_codes: dict[str, int] = {}
+        self.views: dict[str, dict[str, Any]] = {}
 
     @property
     def url(self) -> str:
@@ -38,6 +39,9 @@ class Server(ThreadingHTTPServer):
         query, variables = content.get("query", ""), content.get("variables") or {}
         if "upsertBucket" in query:
             return {"data": {"upsertBucket": {"bucket": self._upsert(variables), "inserted": True}}}
+        if "upsertView" in query:
+            self.views[variables["name"]] = json.loads(variables["spec"])
+            return {"data": {"upsertView": {"view": {"id": "v", "name": variables["name"]}, "inserted": True}}}
         if "createRunFiles" in query:
             files = [{"name": name, "uploadUrl": f"{self.url}/put/{name}"} for name in variables["files"]]
             return {"data": {"createRunFiles": {"runID": "r", "uploadHeaders": [], "files": files}}}
