@@ -10,7 +10,7 @@ from bench.errors import ConfigError, suggest
 from bench.wandb_run import first_line, unreachable
 
 USAGE = "python -m bench dashboard ENTITY/PROJECT [save=FILE] [view=URL]"
-MISSING = "dashboard needs the package wandb-workspaces: pip install 'normbench[dashboard]'"
+MISSING = "dashboard needs the package wandb-workspaces: pip install wandb-workspaces"
 OPTIONS = ["save", "view"]
 BLOCKS = (1, 2)
 TABLES = ("main_results", "paired_vs_softmax", "hae_vs_entmax15", "claims", "replication", "runtime")
