@@ -38,9 +38,9 @@ def perform(
     `code` is `provenance.code_version()` of the process that planned the run. The record goes to `keep` before a
     tracker hears of it, so that none is lost where a server is slow and somebody will not wait.
     """
-    start = time.perf_counter()
     content = heading(config, identity, code)
     tracker, seen = open_tracker(config, content), Seen()
+    start = time.perf_counter()  # a tracker's own start is none of the run's time
     try:
         content |= _measured(config, content["provenance"], tracker, seen) | {"status": "completed"}
         content["metrics"]["wall_seconds"] = time.perf_counter() - start
