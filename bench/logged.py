@@ -51,8 +51,9 @@ def epoch_values(entries: Mapping[str, Any], steps: int | None) -> dict[str, flo
 def history(record: Record) -> Iterator[tuple[int, dict[str, float]]]:
     """Each epoch of the curves of `record` with its values."""
     curves = {name: entries for name, entries in record.curves.items() if name != "epoch"}
-    limit, size = record.config["dataset"].get("train_limit"), record.config["train"]["batch_size"]
-    steps = -(-limit // size) if limit else None
+    limit = record.config.get("dataset", {}).get("train_limit")
+    size = record.config.get("train", {}).get("batch_size")
+    steps = -(-limit // size) if limit and size else None
     for place, epoch in enumerate(record.curves.get("epoch", [])):
         yield epoch, epoch_values({name: entries[place] for name, entries in curves.items()}, steps)
 

@@ -12,11 +12,17 @@ from bench.records import record_path
 from bench.schema import validate
 from tests.bench import wandb_log
 from tests.bench.helpers import raw, run
+from tests.bench.wandb_server import KEY, serving
 
 pytestmark = pytest.mark.usefixtures("fresh_wandb")
 
 Command = Callable[..., tuple[int, str, str]]
 WORDS = ("seed=0", "seed=1")
+PNG = bytes.fromhex(
+    "89504e470d0a1a0a0000000d49484452000000010000000108000000003a7e9b55"
+    "0000000a49444154789c636000000002000148afa4710000000049454e44ae426082"
+)
+"""One black pixel."""
 
 
 @pytest.fixture
@@ -125,8 +131,17 @@ def test_what_cannot_be_published_is_refused(command: Command, words: tuple[str,
     assert message in err
 
 
-PNG = bytes.fromhex(
-    "89504e470d0a1a0a0000000d49484452000000010000000108000000003a7e9b55"
-    "0000000a49444154789c636000000002000148afa4710000000049454e44ae426082"
-)
-"""One black pixel."""
+def test_a_server_is_told_of_each_record_once(command: Command, results: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = {record.fingerprint: record for _, record in records.scan([results])[0]}
+    monkeypatch.setenv("WANDB_API_KEY", KEY)
+    with serving("answers") as server:
+        monkeypatch.setenv("WANDB_BASE_URL", server.url)
+        for _ in range(2):
+            code, out, err = command("publish", "r", "tracker.mode=online")
+            assert (code, err) == (0, "")
+            assert "kept offline" not in out
+        assert set(server.runs) == set(found)
+        for fingerprint, record in found.items():
+            lines = server.history.get(fingerprint, {})
+            assert [lines[place]["epoch"] for place in sorted(lines)] == record.curves.get("epoch", [])
+            assert server.exit_codes[fingerprint] == int(record.status != "completed")
