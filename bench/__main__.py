@@ -16,7 +16,7 @@ def main() -> int:
         shadowing.check()
     except ImportError as error:
         return _refuse(error)
-    from bench.schema import ConfigError, suggest
+    from bench.errors import ConfigError, suggest
 
     name, arguments = (sys.argv[1], sys.argv[2:]) if len(sys.argv) > 1 else ("", [])
     try:
@@ -81,8 +81,32 @@ def _qjax(arguments: Sequence[str]) -> int:
     return compare(Path(arguments[0]) if arguments else Path("results/attention_pooling"))
 
 
-COMMANDS = {"data": _data, "collect": _collect, "speed": _speed, "verify": _verify, "doctor": _doctor}
-COMMANDS |= {"frames": _frames, "qjax": _qjax}
+def _status(arguments: Sequence[str]) -> int:
+    """python -m bench status RECORDS [watch=SECONDS]: how far a sweep is, once or every so many seconds."""
+    from bench.status import status
+
+    return status(arguments)
+
+
+def _publish(arguments: Sequence[str]) -> int:
+    """python -m bench publish DIR ... [KEY=VALUE ...]: log records, and what an analysis wrote, to Weights & Biases."""
+    from bench.publish import publish
+
+    return publish(arguments, CONF)
+
+
+def _dashboard(arguments: Sequence[str]) -> int:
+    """python -m bench dashboard ENTITY/PROJECT [save=FILE]: lay out a dashboard at W&B, or write it to FILE."""
+    from bench.dashboard import dashboard
+
+    return dashboard(arguments)
+
+
+COMMANDS = {
+    **{"data": _data, "collect": _collect, "speed": _speed, "verify": _verify, "doctor": _doctor},
+    **{"status": _status, "publish": _publish, "dashboard": _dashboard},
+    **{"frames": _frames, "qjax": _qjax},
+}
 
 
 def _run() -> int:
@@ -93,8 +117,8 @@ def _run() -> int:
     from omegaconf import DictConfig
 
     from bench import overrides
+    from bench.errors import ConfigError
     from bench.launcher import plain
-    from bench.schema import ConfigError
     from bench.sweep import sweep
 
     @hydra.main(config_path=str(CONF), config_name="config", version_base="1.3")

@@ -2,15 +2,17 @@
 
 from collections import defaultdict
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from bench.plan import Job
-from bench.work import Outcome
+if TYPE_CHECKING:
+    from bench.plan import Job
+    from bench.work import Outcome
 
 
 class Progress:
     """Counts ended runs and estimates the time left from the mean time of each cell, or by cost where none ended."""
 
-    def __init__(self, jobs: Sequence[Job], done: int, workers: int) -> None:
+    def __init__(self, jobs: "Sequence[Job]", done: int, workers: int) -> None:
         self.total = done + len(jobs)
         self.done = done
         self.workers = workers
@@ -19,7 +21,7 @@ class Progress:
         self.spent = 0.0
         self.cost = 0.0
 
-    def line(self, job: Job, outcome: Outcome, running: Sequence[str]) -> str:
+    def line(self, job: "Job", outcome: "Outcome", running: Sequence[str]) -> str:
         """The line to print when `job` ended."""
         self.done += 1
         del self.remaining[job.path]

@@ -1,12 +1,13 @@
 """One run, from its configuration to its record."""
 
 import base64
+import math
 import os
 import sys
 import time
 import traceback
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -18,25 +19,29 @@ from bench.allocator import keep_memory
 from bench.arithmetic import Forward, autocast
 from bench.attention_model import AttentionModel, Sizes
 from bench.fingerprint import Identity
+from bench.logged import epoch_values
 from bench.measure import MASS, attention_map, attention_statistics, predict
 from bench.memory import peak_mb, reset_peak
 from bench.models import MODELS
 from bench.records import SCHEMA, Record
 from bench.schema import RunConfig
 from bench.streams import global_stream, stream
-from bench.tracking import Seen, Tracker, attention_maps, by_head, open_tracker, watched
+from bench.tracking import Seen, Tracker, attention_maps, open_tracker, watched
 from bench.train import Curves, NonFiniteLossError, Schedule, train
 from normalizers import Normalizer, build, native
 
 
-def perform(config: RunConfig, identity: Identity, code: Mapping[str, Any]) -> Record:
+def perform(
+    config: RunConfig, identity: Identity, code: Mapping[str, Any], keep: Callable[[Record], None] | None = None
+) -> Record:
     """Carry out the run and return its record, whatever comes of it: completed, failed or interrupted.
 
-    `code` is `provenance.code_version()` of the process that planned the run.
+    `code` is `provenance.code_version()` of the process that planned the run. The record goes to `keep` before a
+    tracker hears of it, so that none is lost where a server is slow and somebody will not wait.
     """
-    start = time.perf_counter()
     content = heading(config, identity, code)
     tracker, seen = open_tracker(config, content), Seen()
+    start = time.perf_counter()  # a tracker's own start is none of the run's time
     try:
         content |= _measured(config, content["provenance"], tracker, seen) | {"status": "completed"}
         content["metrics"]["wall_seconds"] = time.perf_counter() - start
@@ -45,7 +50,11 @@ def perform(config: RunConfig, identity: Identity, code: Mapping[str, Any]) -> R
     except Exception as error:
         content |= {"status": "failed", "error": describe(error)}
     record = Record.model_validate(content)
-    tracker.end(record, seen)
+    try:
+        if keep:
+            keep(record)
+    finally:
+        tracker.end(record, seen)
     return record
 
 
@@ -126,7 +135,7 @@ def _measured(config: RunConfig, origin: dict[str, Any], tracker: Tracker, seen:
                 held_out = predict(model, *data.validation)
                 learned |= {"validation_loss": held_out.loss, "validation_accuracy": held_out.accuracy}
             if tracker.watches:
-                tracker.epoch(epoch, _told(model, data, curves))
+                tracker.epoch(epoch, _told(model, data, curves, config.train.batch_size))
         return learned
 
     schedule = Schedule(**config.train.model_dump(exclude={"precision"}))
@@ -176,11 +185,11 @@ def _measured(config: RunConfig, origin: dict[str, Any], tracker: Tracker, seen:
     }
 
 
-def _told(model: AttentionModel, data: inputs.Inputs, curves: Curves) -> dict[str, float]:
+def _told(model: AttentionModel, data: inputs.Inputs, curves: Curves, batch_size: int) -> dict[str, float]:
     """What a tracker is told of the last epoch, on validation rows where the run has some, else on test rows."""
-    values = {f"train/{name}": getattr(curves, name)[-1] for name in ("train_loss", "gradient_norm", "seconds")}
-    for name, per_block in _learned(model).items():
-        values |= by_head(name, per_block)
+    names = ("train_loss", "gradient_norm", "seconds", "cpu_seconds")
+    entries = {name: getattr(curves, name)[-1] for name in names} | _learned(model)
+    values = epoch_values(entries, math.ceil(len(data.train[0]) / batch_size))
     held_out = len(data.validation[0]) > 0
     return values | watched(model, data.validation if held_out else data.test, "validation" if held_out else "test")
 

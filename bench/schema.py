@@ -6,24 +6,18 @@ set's `build` and of the normalizer's class, so that a new one brings its own sc
 
 import inspect
 from collections.abc import Callable, Mapping
-from difflib import get_close_matches
 from functools import cache
 from typing import Any, Literal, NoReturn
 
 from pydantic import BaseModel, Field, ValidationError, create_model
 
+from bench.errors import ConfigError as ConfigError
+from bench.errors import suggest as suggest
 from bench.models import DEFAULT, MODELS, ModelConfig
 from bench.records import NAME_PATTERN
 from bench.strict import Strict
 from datasets import SOURCES, Kind
 from normalizers import REGISTRY
-
-SHOWN = 25
-"""A longer list of choices is shown only where no near match is."""
-
-
-class ConfigError(ValueError):
-    """A configuration that cannot be run; the message names the key, the value and what would do."""
 
 
 class DatasetConfig(Strict):
@@ -178,13 +172,6 @@ def _with_options(base: type[BaseModel], signature_of: Callable[..., object]) ->
 
 def _own(config: BaseModel, base: type[BaseModel]) -> dict[str, Any]:
     return {name: getattr(config, name) for name in type(config).model_fields if name not in base.model_fields}
-
-
-def suggest(name: str, known: Mapping[str, Any] | list[str]) -> str:
-    """The end of a message about the unknown `name`: near matches first, then all there are."""
-    near = get_close_matches(name, list(known), n=3, cutoff=0.6)
-    hint = f"; did you mean {' or '.join(near)}?" if near else ""
-    return f"{hint} (there are: {', '.join(sorted(known))})" if len(known) <= SHOWN or not near else hint
 
 
 def _explain(error: ValidationError, types: Mapping[str, type[BaseModel]]) -> NoReturn:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from bench import planfile, wandb_sweep
 from bench.launchers.cluster import Cluster, batches, in_batches
 from bench.plan import Job, Plan, cores, plan
 from bench.pool import in_this_process, in_workers, interrupt
@@ -44,6 +45,7 @@ def sweep(raws: Sequence[Mapping[str, Any]], cluster: Cluster | None = None) -> 
     todo, done = _divide(planned.jobs)
     for folder in dict.fromkeys(job.results_dir for job in todo):
         _check_writable(folder)
+    todo = wandb_sweep.prepared(todo, [job for job in planned.jobs if job not in todo])
     if done:
         print(f"{done} already done{', skipped (force=true makes them again)' if todo else ''}")
     failures = [Failure(label, reason) for label, reason in planned.unavailable]
@@ -52,10 +54,14 @@ def sweep(raws: Sequence[Mapping[str, Any]], cluster: Cluster | None = None) -> 
     interrupted = False
     if todo:
         workers, outcomes = _start(todo, raws[0], cluster)
+        planfile.write(planned.jobs, workers)
         print(f"{len(todo)} to run with {workers} worker{'s' * (workers > 1)}, the longest first", flush=True)
         stop = raws[0]["on_error"] == "stop"
         interrupted = _make(outcomes, Progress(todo, done, workers), stop=stop, failures=failures)
-    return _close(planned, failures, interrupted, time.monotonic() - start)
+    code = _close(planned, failures, interrupted, time.monotonic() - start)
+    for line in wandb_sweep.waiting(todo):
+        print(line)
+    return code
 
 
 Outcomes = Iterator[tuple[Job, Outcome, list[str]]]

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from bench.attention_model import AttentionModel
+from bench.logged import by_head
 from bench.measure import attention_statistics, predict
 from bench.records import Record
 from bench.schema import RunConfig
@@ -72,15 +73,6 @@ def watched(model: AttentionModel, rows: tuple[Tensor, Tensor], name: str) -> di
     for statistic, per_block in attention_statistics(model, rows[0][:WATCHED_ROWS]).items():
         values |= by_head(f"attention/{statistic}", per_block)
     return values
-
-
-def by_head(name: str, per_block: list[list[float]]) -> dict[str, float]:
-    """Values (blocks, heads) by names such as `alpha/block1/head2`."""
-    return {
-        f"{name}/block{block}/head{head}": value
-        for block, heads in enumerate(per_block, start=1)
-        for head, value in enumerate(heads, start=1)
-    }
 
 
 @torch.inference_mode()

@@ -13,6 +13,8 @@ from bench.records import Record, RecordError, record_path
 from bench.run import lost, perform
 from bench.schema import validate
 
+Keep = Callable[[Record], None]
+
 
 @dataclass(frozen=True)
 class Outcome:
@@ -46,24 +48,28 @@ def finished(job: Job) -> bool:
 
 def carry_out(job: Job, *, wait: bool) -> Outcome:
     """Make the run and write its record, unless another process holds it (`busy`, or waited for) or has made it."""
-    return _record(job, lambda: perform(validate(job.raw), job.identity, job.code), wait=wait)
+    return _record(job, lambda keep: perform(validate(job.raw), job.identity, job.code, keep), wait=wait)
 
 
 def write_lost(job: Job, reason: str) -> Outcome:
     """Record that the process making `job` died, so that the failure outlives the sweep."""
-    return _record(job, lambda: lost(validate(job.raw), job.identity, job.code, reason), wait=False)
+
+    def make(keep: Keep) -> Record:
+        record = lost(validate(job.raw), job.identity, job.code, reason)
+        keep(record)
+        return record
+
+    return _record(job, make, wait=False)
 
 
-def _record(job: Job, make: Callable[[], Record], *, wait: bool) -> Outcome:
+def _record(job: Job, make: Callable[[Keep], Record], *, wait: bool) -> Outcome:
     try:
         with records.lock(job.results_dir, job.identity.fingerprint, wait=wait):
             # What is no record there is archived by the new one, under the lock, so that no good one is.
             with contextlib.suppress(RecordError):
                 if not job.force and finished(job):
                     return Outcome("present")
-            record = make()
-            records.write(job.path, record, job.results_dir)
-            return _outcome(record)
+            return _outcome(make(lambda record: records.write(job.path, record, job.results_dir)))
     except Timeout:
         return Outcome("busy")
     except OSError as error:

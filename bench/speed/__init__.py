@@ -6,7 +6,7 @@ import torch
 
 from bench.allocator import keep_memory
 from bench.speed.maps import time_maps
-from bench.speed.overhead import time_launchers, time_overhead
+from bench.speed.overhead import time_launchers, time_overhead, time_tracking
 from bench.speed.steps import time_steps
 
 
@@ -18,4 +18,5 @@ def speed(out: Path) -> int:
     time_steps(out)
     time_overhead(out)
     time_launchers(out)
+    time_tracking(out)
     return 0

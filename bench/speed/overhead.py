@@ -98,6 +98,45 @@ def _launcher_line(row: LauncherRow) -> str:
     )
 
 
+TRACKERS = {
+    "none": (),
+    "W&B, disabled": ("tracker=wandb", "tracker.mode=disabled"),
+    "W&B, offline": ("tracker=wandb", "tracker.mode=offline"),
+}
+
+
+@dataclass(frozen=True)
+class Tracked:
+    """Seconds of a run with a tracker, and how many more than without one; `share` is that of the time without."""
+
+    tracker: str
+    run: float
+    more: float
+    share: float
+
+
+TRACKED_HEADER = "| tracker       | a run s | more s | share |"
+TRACKED_RULE = "| :------------ | ------: | -----: | ----: |"
+
+
+def time_tracking(out: Path) -> None:
+    """Time sweeps of digits with each of `TRACKERS`, print the table and write `out`/tracking.csv and .md."""
+    runs = {}
+    for name, words in TRACKERS.items():
+        few, many = _sweep(FEW, *words)[0], _sweep(MANY, *words)[0]
+        runs[name] = (many - few) / (MANY - FEW)
+    alone = runs["none"]
+    rows = [Tracked(name, run, run - alone, run / alone - 1) for name, run in runs.items()]
+    lines = [f"| {row.tracker:<13} | {row.run:>7.2f} | {row.more:>6.2f} | {row.share:>4.1%} |" for row in rows]
+    print("\n" + "\n".join([TRACKED_HEADER, *lines]))
+    legend = (
+        f"{setting()}; `python {' '.join(SWEEP)}` with {FEW} and with {MANY} seeds. A run is what one seed more takes: "
+        "with a tracker also a pass over the test rows and attention statistics after every epoch, and at the end the "
+        "confusion matrix and attention maps."
+    )
+    write(out / "tracking", "What watching a run costs", legend, rows, [TRACKED_HEADER, TRACKED_RULE, *lines])
+
+
 Metrics = dict[str, float | None]
 
 

@@ -39,6 +39,23 @@ def process_state() -> Iterator[None]:
 
 
 @pytest.fixture
+def fresh_wandb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """W&B as in a process that has not used it: no key, nothing said, no server lost, and nothing of it at home."""
+    import wandb
+    from bench import wandb_run
+
+    monkeypatch.delenv("WANDB_API_KEY", raising=False)
+    for name in ("HOME", "WANDB_CACHE_DIR", "WANDB_CONFIG_DIR", "WANDB_DATA_DIR"):
+        monkeypatch.setenv(name, str(tmp_path / "home"))
+    monkeypatch.setenv("NETRC", str(tmp_path / "none"))
+    monkeypatch.setattr(wandb_run, "_said", set())
+    monkeypatch.setattr(wandb_run, "_lost", set())
+    wandb.teardown()
+    yield
+    wandb.teardown()
+
+
+@pytest.fixture
 def command(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Callable[..., tuple[int, str, str]]:

@@ -14,7 +14,7 @@ Command = Callable[..., tuple[int, str, str]]
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("verfy", "x"), "verfy is no command; did you mean verify? (there are: collect, data"),
+        (("verfy", "x"), "verfy is no command; did you mean verify? (there are: collect, dashboard, data, doctor"),
         (("normalizer=hae",), "dataset"),
         (("dataset=digits",), "normalizer"),
         (("dataset=digits", "normalizer=hae", "sed=3"), "sed is not a key of the configuration; did you mean seed?"),

@@ -63,6 +63,17 @@ def test_a_launcher_costs_what_lies_beyond_the_run(tmp_path: Path, monkeypatch: 
     assert float(row["beyond"]) == pytest.approx(float(row["run"]) - float(row["itself"]), abs=2e-4)
 
 
+def test_what_watching_costs_is_told_beside_not_watching(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seconds = {(): 2.0, overhead.TRACKERS["W&B, disabled"]: 2.5, overhead.TRACKERS["W&B, offline"]: 3.0}
+    monkeypatch.setattr(overhead, "_sweep", lambda runs, *words: (5.0 + runs * seconds[words], 0.0))
+    overhead.time_tracking(tmp_path)
+    assert [(row["tracker"], row["run"], row["more"], row["share"]) for row in read(tmp_path / "tracking.csv")] == [
+        ("none", "2.0000", "0.0000", "0.0000"),
+        ("W&B, disabled", "2.5000", "0.5000", "0.2500"),
+        ("W&B, offline", "3.0000", "1.0000", "0.5000"),
+    ]
+
+
 @pytest.mark.parametrize("label", steps.SEVEN)
 def test_the_plain_classifier_is_the_same_function(label: str) -> None:
     name, options = steps.SEVEN[label]

@@ -4,24 +4,27 @@ from pathlib import Path
 
 import pytest
 
-from bench import wandb_tracker
+from bench import inputs
+from bench.fingerprint import identify
+from bench.logged import history, summary
 from bench.records import Record
+from bench.run import perform
 from bench.schema import RunConfig
 from tests.bench import wandb_log
-from tests.bench.helpers import config, raw, results, run
+from tests.bench.helpers import CODE, config, raw, results, run
 
 
 def tracked(tmp_path: Path, tiny: tuple[str, ...], *words: str, normalizer: str = "hae") -> RunConfig:
     tracker = {"kind": "wandb", "mode": "offline", "project": "p", "dir": str(tmp_path / "w"), "images": True}
-    content = raw(*tiny, "train.epochs=2", *words, normalizer=normalizer) | {"tracker": tracker, "tags": ["mine"]}
+    content = raw(*tiny, "train.epochs=2", *words, normalizer=normalizer) | {"tracker": tracker, "tags": ["demo"]}
     from bench.schema import validate
 
     return validate(content)
 
 
 @pytest.fixture(autouse=True)
-def fresh_notices(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wandb_tracker, "_said", set())
+def fresh(fresh_wandb: None) -> None:
+    """No notice was said and no server was lost before."""
 
 
 def test_what_is_logged_offline_is_what_the_record_holds(tmp_path: Path, tiny: tuple[str, ...]) -> None:
@@ -31,17 +34,20 @@ def test_what_is_logged_offline_is_what_the_record_holds(tmp_path: Path, tiny: t
     assert logged.run.run_id == record.fingerprint
     assert logged.run.display_name == "digits/hae/seed=4"
     assert logged.run.run_group == f"digits/hae {record.cell}"
-    assert set(logged.run.tags) == {"digits", "hae", "protocol-1", "mine"}
+    assert logged.run.job_type == "run"
+    assert set(logged.run.tags) == {"digits", "hae", "protocol-1", "demo", "family-demo"}
     assert {name: logged.config[name] for name in record.config} == record.config
-    assert logged.config["provenance"]["torch"] == record.provenance["torch"]
+    assert (logged.config["cell"], logged.config["setting"]) == (record.cell, record.setting)
+    assert logged.config["provenance"] == record.provenance
     epochs = [entry for entry in logged.history if "train/train_loss" in entry]
-    assert [entry["train/train_loss"] for entry in epochs] == record.curves["train_loss"]
-    assert [entry["train/gradient_norm"] for entry in epochs] == record.curves["gradient_norm"]
-    assert epochs[-1]["alpha/block2/head3"] == record.attention["alpha"][1][2]
+    for (number, values), entry in zip(history(record), epochs, strict=True):
+        assert entry["_step"] == entry["epoch"] == number
+        assert {name: entry[name] for name in values} == values
+    assert {"train/step_seconds", "train/gradient_norm", "alpha/block2/head3"} <= set(epochs[0])
     assert epochs[-1]["test/accuracy"] == record.metrics["accuracy"]
     assert {"attention/support/block1/head1", "attention/entropy/block2/head4", "test/macro_f1"} <= set(epochs[0])
-    for name in ("accuracy", "macro_f1", "test_loss", "support", "parameters"):
-        assert logged.summary[name] == record.metrics[name]
+    assert {name: logged.summary[name] for name in summary(record)} == summary(record)
+    assert logged.summary["attention/support/block2/head3"] == record.attention["support"][1][2]
     assert logged.summary["status"] == "completed"
     assert logged.exit_code == [0]
     images = list((tmp_path / "w").glob("wandb/offline-run-*/files/media/images/*.png"))
@@ -90,3 +96,17 @@ def test_a_tracker_that_breaks_is_said_once_and_the_run_goes_on(
     assert record.status == "completed"
     err = capsys.readouterr().err
     assert err.count("notice: tracker: OSError: no space left; records are complete without it") == 1
+
+
+def test_the_record_is_kept_before_a_tracker_is_waited_for(
+    tmp_path: Path, tiny: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def impatient(*_arguments: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("bench.wandb_tracker.close_run", impatient)
+    kept: list[Record] = []
+    typed = tracked(tmp_path, tiny)
+    with pytest.raises(KeyboardInterrupt):
+        perform(typed, identify(typed, inputs.arrays(typed).hash), CODE, kept.append)
+    assert [record.status for record in kept] == ["completed"]

@@ -34,7 +34,9 @@ class Logged:
 
     def __init__(self, found: list[Any]) -> None:
         (self.run,) = [entry.run for entry in found if entry.WhichOneof("record_type") == "run"]
-        self.config = {item.key: json.loads(item.value_json) for item in self.run.config.update}
+        changes = [entry.config for entry in found if entry.WhichOneof("record_type") == "config"]
+        items = [item for change in (self.run.config, *changes) for item in change.update]
+        self.config = {item.key or item.nested_key[0]: json.loads(item.value_json) for item in items}
         self.history = [
             {"/".join(item.nested_key) or item.key: json.loads(item.value_json) for item in entry.history.item}
             for entry in found
@@ -46,6 +48,9 @@ class Logged:
             if entry.WhichOneof("record_type") == "summary"
             for item in entry.summary.update
         }
+        requests = [entry.request for entry in found if entry.WhichOneof("record_type") == "request"]
+        logged = [item.log_artifact.artifact for item in requests if item.WhichOneof("request_type") == "log_artifact"]
+        self.artifacts = logged + [entry.artifact for entry in found if entry.WhichOneof("record_type") == "artifact"]
         self.exit_code = [entry.exit.exit_code for entry in found if entry.WhichOneof("record_type") == "exit"]
 
 

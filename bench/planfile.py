@@ -1,0 +1,43 @@
+"""What a sweep means to make, in a hidden file beside its records, for whoever watches it; nothing depends on it."""
+
+import contextlib
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from bench.plan import Job
+
+NAME = ".sweep.json"
+
+
+@dataclass(frozen=True)
+class PlanFile:
+    """`costs` of the runs by the path of their records below the folder, in no unit; `workers` of the sweep."""
+
+    costs: dict[str, float]
+    workers: int
+
+
+def write(jobs: "Sequence[Job]", workers: int) -> None:
+    """Leave the plan of `jobs` in each of their folders, in one step; a single run leaves that of a sweep as it is."""
+    for folder in dict.fromkeys(job.results_dir for job in jobs if len(jobs) > 1):
+        here = [job for job in jobs if job.results_dir == folder]
+        costs = {job.path.relative_to(folder).as_posix(): job.cost for job in here}
+        part = folder / f"{NAME}.{os.getpid()}.part"
+        with contextlib.suppress(OSError):  # whatever is wrong with the folder shows when a record is written
+            part.write_text(json.dumps({"workers": workers, "costs": costs}), encoding="utf-8")
+            part.replace(folder / NAME)
+
+
+def read(folder: Path) -> PlanFile | None:
+    """The plan of the last sweep into `folder`; None where there is none that can be read."""
+    try:
+        content = json.loads((folder / NAME).read_text(encoding="utf-8"))
+        costs = {str(path): float(cost) for path, cost in content["costs"].items()}
+        return PlanFile(costs, max(1, int(content["workers"])))
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        return None

@@ -1,0 +1,48 @@
+"""What W&B means to a sweep: asked for once before its runs, and a line after them that says where the data lie."""
+
+import shlex
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from bench.plan import Job
+from bench.wandb_run import say, unreachable
+
+LOG = "wandb/offline-run-*/*.wandb"
+"""What offline runs leave below a tracker's folder; `wandb sync` puts a file `.synced` beside what it has sent."""
+
+
+def prepared(jobs: list[Job], done: Sequence[Job]) -> list[Job]:
+    """`jobs`, to be tracked offline where W&B cannot be reached: asked once, so that no run waits for it.
+
+    Runs that were `done` before are not logged again, and it is said what does that.
+    """
+    folders = dict.fromkeys(str(job.results_dir) for job in done if _tracked(job))
+    for folder in folders:
+        command = f"python -m bench publish {shlex.quote(folder)}"
+        say(f"what was recorded before is not logged again; `{command}` logs it from the records")
+    if not any(_tracked(job) and job.raw["tracker"]["mode"] == "online" for job in jobs):
+        return jobs
+    reason = unreachable()
+    if reason is None:
+        return jobs
+    say(f"{reason}, so runs are kept offline")
+    return [replace(job, raw={**job.raw, "tracker": {**job.raw["tracker"], "mode": "offline"}}) for job in jobs]
+
+
+def waiting(jobs: Sequence[Job]) -> Iterator[str]:
+    """A line for each folder with runs that were logged offline and not sent yet."""
+    for folder in dict.fromkeys(job.raw["tracker"]["dir"] for job in jobs if _tracked(job)):
+        yield from not_sent(Path(folder))
+
+
+def not_sent(folder: Path) -> Iterator[str]:
+    """What lies below a tracker's `folder` and is not sent yet, with the command that sends it."""
+    count = sum(not Path(f"{path}.synced").exists() for path in folder.glob(LOG))
+    if count:
+        runs = "1 run is" if count == 1 else f"{count} runs are"
+        yield f"W&B: {runs} kept offline; send with: wandb sync {shlex.quote(str(folder / 'wandb'))}"
+
+
+def _tracked(job: Job) -> bool:
+    return bool(job.raw["tracker"]["kind"] == "wandb")

@@ -1,0 +1,103 @@
+"""The dashboard as code: its definition without a server, and what it says where there is none."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench.comparison import find
+from tests.bench.helpers import ROOT
+from tests.bench.wandb_server import KEY, serving
+
+Command = Callable[..., tuple[int, str, str]]
+
+
+def panels(content: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
+    sections = content["layout"]["section"]["panelBankConfig"]["sections"]
+    return {section["name"]: section["panels"] for section in sections}
+
+
+def test_the_definition_is_written_without_a_server(command: Command) -> None:
+    pytest.importorskip("wandb_workspaces")
+    assert command("dashboard", "me/mine", "save=d.json") == (0, "d.json\n", "")
+    content = json.loads(Path("d.json").read_text(encoding="utf-8"))
+    assert (content["entity"], content["project"], content["name"]) == ("me", "mine", "normbench")
+    laid = panels(content)
+    accuracy = laid["Results by cell"][0]["config"]
+    assert (accuracy["metrics"], accuracy["groupBy"]) == (["summary_metrics.accuracy"], "group")
+    assert [panel["config"]["metricRegex"] for panel in laid["Learned α"]] == [
+        "^alpha/block1/head[0-9]+$",
+        "^alpha/block2/head[0-9]+$",
+    ]
+    for name in ("support", "entropy"):
+        assert laid[f"Attention {name}"][1]["config"]["metricRegex"] == f"^attention/{name}/block2/head[0-9]+$"
+    assert "train/step_seconds" in laid["Time"][0]["config"]["metrics"]
+    assert laid["Attention maps"][0]["config"]["mediaKeys"] == ["attention_maps"]
+
+
+def test_tables_and_figures_of_the_dashboard_are_among_those_of_an_analysis(command: Command) -> None:
+    pytest.importorskip("wandb_workspaces")
+    command("dashboard", "me/mine", "save=d.json")
+    laid = panels(json.loads(Path("d.json").read_text(encoding="utf-8")))
+    made = find(ROOT / "results" / "reference")
+    assert made is not None
+    figures = {f"figures/{path.stem}" for path in made.figures}
+    assert set(laid["Figures of the analysis"][0]["config"]["mediaKeys"]) <= figures
+    text = json.dumps(laid["Comparison"])
+    named = [f"tables/{path.stem}" for path in made.tables if f'"tables/{path.stem}"' in text]
+    assert len(named) == len(laid["Comparison"]) == 6
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ((), "dashboard needs one ENTITY/PROJECT"),
+        (("mine",), "dashboard needs one ENTITY/PROJECT"),
+        (("me/mine", "sav=a"), "dashboard: sav is no option; did you mean save?"),
+        (("me/mine", "save="), "dashboard: save is no option"),
+        (("me/mine", "save=no/where"), "save=no/where cannot be written (No such file or directory)"),
+    ],
+)
+def test_what_is_no_dashboard_is_refused(command: Command, words: tuple[str, ...], message: str) -> None:
+    pytest.importorskip("wandb_workspaces")
+    code, out, err = command("dashboard", *words)
+    assert (code, out) == (2, "")
+    assert err.startswith("error: ")
+    assert message in err
+
+
+@pytest.mark.usefixtures("fresh_wandb")
+def test_without_a_key_the_message_says_what_works_without(command: Command) -> None:
+    pytest.importorskip("wandb_workspaces")
+    code, out, err = command("dashboard", "me/mine")
+    assert (code, out) == (2, "")
+    assert "dashboard: W&B has no key here (`wandb login` sets one); save=FILE writes its definition" in err
+
+
+@pytest.mark.usefixtures("fresh_wandb")
+def test_a_server_is_sent_what_is_written(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("wandb_workspaces")
+    monkeypatch.setenv("WANDB_API_KEY", KEY)
+    with serving("answers") as server:
+        monkeypatch.setenv("WANDB_BASE_URL", server.url)
+        code, out, err = command("dashboard", "me/mine")
+        assert code == 0, err
+        ((name, layout),) = server.views.items()
+    assert out == f"{server.url}/me/mine?nw={name.removeprefix('nw-').removesuffix('-v')}\n"
+    command("dashboard", "me/mine", "save=d.json")
+    sections = panels(json.loads(Path("d.json").read_text(encoding="utf-8")))
+    assert list(panels({"layout": layout})) == list(sections)
+
+
+@pytest.mark.usefixtures("fresh_wandb")
+def test_a_key_that_is_not_taken_is_one_message(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("wandb_workspaces")
+    monkeypatch.setenv("WANDB_API_KEY", KEY)
+    with serving("401") as server:
+        monkeypatch.setenv("WANDB_BASE_URL", server.url)
+        code, out, err = command("dashboard", "me/mine")
+    assert (code, out) == (2, "")
+    assert err.startswith("error: dashboard: W&B cannot be reached (AuthenticationError: ")
+    assert err.count("\n") == 1

@@ -1,0 +1,171 @@
+"""The table of a sweep: from records, the plan beside them and the locks held, without touching any of these."""
+
+import json
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from bench import planfile, records, state
+from bench.fingerprint import Identity
+from bench.plan import Job
+from bench.records import Record, record_path
+from bench.sweep import sweep
+from tests.bench.helpers import ROOT, raw
+
+Command = Callable[..., tuple[int, str, str]]
+
+
+def record(normalizer: str, seed: int, accuracy: float | None, seconds: float = 10.0) -> Record:
+    failure = {"type": "ValueError", "message": "no\nmore", "traceback": "t"}
+    return Record(
+        **{"schema": 1, "dataset": "digits", "normalizer": normalizer, "seed": seed, "setting": "s", "cell": "c"},
+        fingerprint=f"{normalizer}{seed}",
+        status="failed" if accuracy is None else "completed",
+        error=failure if accuracy is None else None,
+        config={},
+        metrics={} if accuracy is None else {"accuracy": accuracy, "wall_seconds": seconds},
+    )
+
+
+def job(folder: Path, normalizer: str, seed: int, cost: float) -> Job:
+    fingerprint = f"{normalizer}{seed}"
+    path = record_path(folder, "digits", normalizer, seed, fingerprint)
+    label = f"digits/{normalizer}/seed={seed}"
+    return Job({}, label, Identity(fingerprint, "c", "s"), path, folder, {}, cost, force=False)
+
+
+def begun(folder: Path) -> Path:
+    """A sweep by two workers: of hae two done, one failed and one left; of softmax two left."""
+    (folder / records.LOCKS).mkdir(parents=True)
+    for made in (record("hae", 0, 0.8), record("hae", 1, 0.9, 20.0), record("hae", 2, None)):
+        records.write(record_path(folder, *made.key, made.fingerprint), made, folder)
+    jobs = [job(folder, "hae", seed, 2.0) for seed in range(4)]
+    planfile.write([*jobs, *(job(folder, "softmax", seed, 1.0) for seed in range(2))], workers=2)
+    return folder
+
+
+def test_cells_are_counted_and_what_failed_is_named(command: Command) -> None:
+    begun(Path("r"))
+    assert command("status", "r") == (
+        0,
+        "r: 2 done, 1 failed, 3 left of 6 runs\n"
+        "\n"
+        "data set  normalizer  done  running  failed  left  accuracy  s a run\n"
+        "digits    hae          2/4        0       1     1     0.850     15.0\n"
+        "          softmax      0/2        0       0     2         -        -\n"
+        "\n"
+        "failed:  digits/hae/seed=2  ValueError: no\n",
+        "",
+    )
+
+
+@pytest.mark.skipif(not state.LOCKED.is_file(), reason="the system keeps no list of locks")
+def test_what_holds_its_lock_is_running_and_the_time_left_is_told(command: Command) -> None:
+    folder = begun(Path("r"))
+    with records.lock(folder, "softmax1", wait=False), records.lock(folder, "other", wait=False):
+        _, out, _ = command("status", "r")
+        # hae takes 15 s; softmax half of that, by its cost; two workers share 15 + 7.5 + 7.5 s.
+        assert out.startswith("r: 2 done, 2 running, 1 failed, 2 left of 7 runs; about 15 s left with 2 workers\n")
+        assert "running: digits/softmax/seed=1\n" in out
+        assert "running: other, which is in no plan here\n" in out
+    assert command("status", "r")[1].startswith("r: 2 done, 1 failed, 3 left of 6 runs\n")
+
+
+@pytest.mark.skipif(not state.LOCKED.is_file(), reason="the system keeps no list of locks")
+def test_looking_never_stands_in_the_way_of_a_worker(tmp_path: Path) -> None:
+    folder = begun(tmp_path / "r")
+    ended = threading.Event()
+
+    def watch() -> None:
+        while not ended.is_set():
+            state.look(folder)
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    try:
+        for _ in range(200):
+            with records.lock(folder, "softmax0", wait=False):
+                pass  # filelock.Timeout where somebody has it
+    finally:
+        ended.set()
+        watcher.join()
+
+
+def test_without_a_plan_the_records_are_what_there_is(command: Command) -> None:
+    folder = begun(Path("r"))
+    for stale in ("", "[]", '{"workers": 1}', '{"workers": "x", "costs": {}}'):
+        (folder / planfile.NAME).write_text(stale, encoding="utf-8")
+        assert command("status", "r")[1].startswith("r: 2 done, 1 failed of 3 runs\n")
+
+
+def test_a_broken_file_is_named_and_a_folder_above_will_do(command: Command) -> None:
+    begun(Path("above/r"))
+    Path("above/r/digits/hae/x.json").write_text("{", encoding="utf-8")
+    _, out, _ = command("status", "above")
+    assert out.startswith("above: 2 done, 1 failed, 3 left of 6 runs\n")
+    assert "broken:  above/r/digits/hae/x.json: not whole JSON" in out
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ((), "status needs one folder of records: python -m bench status RECORDS [watch=SECONDS]"),
+        (("a", "b"), "status needs one folder of records"),
+        (("nothere",), "status: nothere is no folder of records; name the results_dir of a sweep"),
+        ((".", "wach=2"), "status: wach is no option; did you mean watch?"),
+        ((".", "watch=0"), "status: watch=0 is no number of seconds above 0"),
+        ((".", "watch=soon"), "status: watch=soon is no number of seconds above 0"),
+    ],
+)
+def test_what_is_no_status_is_refused(command: Command, words: tuple[str, ...], message: str) -> None:
+    code, out, err = command("status", *words)
+    assert (code, out) == (2, "")
+    assert err.startswith(f"error: {message}")
+
+
+def test_an_empty_folder_says_so(command: Command) -> None:
+    assert command("status", ".") == (0, ".: no run is recorded here yet\n", "")
+
+
+def test_watching_ends_when_nothing_is_left(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = begun(Path("r"))
+    waits: list[float] = []
+
+    def wait(seconds: float) -> None:
+        waits.append(seconds)
+        made = record("softmax", len(waits) - 1, 0.5) if len(waits) < 3 else record("hae", 3, 0.7)
+        records.write(record_path(folder, *made.key, made.fingerprint), made, folder)
+
+    monkeypatch.setattr("bench.status.time.sleep", wait)
+    _, out, _ = command("status", "r", "watch=5")
+    assert waits == [5.0, 5.0, 5.0]
+    assert [line for line in out.splitlines() if line.startswith("r: ")] == [
+        "r: 2 done, 1 failed, 3 left of 6 runs",
+        "r: 3 done, 1 failed, 2 left of 6 runs",
+        "r: 4 done, 1 failed, 1 left of 6 runs",
+        "r: 5 done, 1 failed of 6 runs",
+    ]
+
+
+def test_a_sweep_leaves_its_plan_and_a_single_run_leaves_that_as_it_is(tmp_path: Path, tiny: tuple[str, ...]) -> None:
+    words = (*tiny, f"results_dir={tmp_path}", "parallel=1")
+    assert sweep([raw(*words, f"seed={seed}") for seed in range(2)]) == 0
+    made = {path.relative_to(tmp_path).as_posix() for path in records.files(tmp_path)}
+    assert set(json.loads((tmp_path / planfile.NAME).read_text(encoding="utf-8"))["costs"]) == made
+    assert sweep([raw(*words, "seed=5")]) == 0
+    plan = planfile.read(tmp_path)
+    assert plan is not None
+    assert (set(plan.costs), plan.workers) == (made, 1)
+    assert list(tmp_path.glob(".*.part")) == []
+    assert state.look(tmp_path).count("done") == 3
+
+
+def test_it_loads_no_torch(tmp_path: Path) -> None:
+    code = "import sys; from bench.__main__ import main; main(); print('torch' in sys.modules)"
+    command = [sys.executable, "-c", code, "status", str(tmp_path)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.endswith("no run is recorded here yet\nFalse\n")

@@ -1,0 +1,36 @@
+"""What a sweep says of W&B: what it does not log again, and where the data of its runs lie."""
+
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from bench.wandb_sweep import not_sent
+
+Command = Callable[..., tuple[int, str, str]]
+pytestmark = pytest.mark.usefixtures("fresh_wandb")
+
+
+def test_a_sweep_says_how_to_send_and_how_to_log_what_was_there_before(command: Command, tiny: tuple[str, ...]) -> None:
+    words = ("dataset=digits", "normalizer=softmax", "results_dir=my r", "parallel=1", *tiny)
+    assert command("seed=0", *words)[0] == 0
+    code, out, err = command("-m", "seed=0,1", "tracker=wandb", "tracker.images=false", *words)
+    assert code == 0
+    assert (
+        "notice: tracker: what was recorded before is not logged again; `python -m bench publish 'my r'` logs it" in err
+    )
+    assert out.splitlines()[-1] == "W&B: 1 run is kept offline; send with: wandb sync 'my r/.wandb/wandb'"
+    assert Path(shlex.split(out.splitlines()[-1])[-1]).is_dir()
+    assert [path.name for path in Path.cwd().iterdir()] == ["my r"]
+    code, out, err = command("-m", "seed=0,1", "tracker=wandb", *words)
+    assert (code, out.splitlines()[0]) == (0, "2 already done")
+
+
+def test_what_is_sent_is_not_counted(tmp_path: Path) -> None:
+    for name, file in (("a", "run-a.wandb"), ("b", "run-b.wandb"), ("b", "run-b.wandb.synced")):
+        path = tmp_path / "wandb" / f"offline-run-{name}" / file
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+    assert list(not_sent(tmp_path)) == [f"W&B: 1 run is kept offline; send with: wandb sync {tmp_path / 'wandb'}"]
+    assert list(not_sent(tmp_path / "nothere")) == []
