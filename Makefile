@@ -11,7 +11,7 @@ ARGS ?=
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 .DEFAULT_GOAL := help
-.PHONY: help setup bench test lint types data paper tables report speed clean
+.PHONY: help setup bench test lint types data paper tables report speed explorer clean
 
 help:  ## print this help
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -56,6 +56,9 @@ report: tables  ## the same, and say where the report lies
 
 speed: setup  ## measure what each normalizer costs
 	$(BIN)/python -m bench speed
+
+explorer: setup  ## write results/explorer.html, the theory as a page to play with
+	$(BIN)/python -m bench explorer
 
 clean:  ## remove $(VENV) and caches; data and results stay
 	rm -rf $(VENV) build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

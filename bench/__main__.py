@@ -67,7 +67,24 @@ def _doctor(arguments: Sequence[str]) -> int:
     return doctor(arguments, CONF)
 
 
-COMMANDS = {"data": _data, "collect": _collect, "speed": _speed, "verify": _verify, "doctor": _doctor}
+def _explorer(arguments: Sequence[str]) -> int:
+    """python -m bench explorer [FILE]: write the page that shows the theory, results/explorer.html by default."""
+    from bench.explorer import DEFAULT, explorer
+    from bench.schema import ConfigError
+
+    if len(arguments) > 1:
+        raise ConfigError(f"explorer writes one FILE, got {' '.join(arguments)}")
+    return explorer(Path(arguments[0]) if arguments else DEFAULT)
+
+
+COMMANDS = {
+    "data": _data,
+    "collect": _collect,
+    "speed": _speed,
+    "verify": _verify,
+    "doctor": _doctor,
+    "explorer": _explorer,
+}
 
 
 def _run() -> int:
