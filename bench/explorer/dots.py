@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from bench.explorer.markup import text
 
-WIDTH, LINE, TOP, BOTTOM, RIGHT = 560, 28, 10, 44, 24
+WIDTH, LINE, BOTTOM, SIDE = 360, 42, 38, 18
 MARKS = ("circle", "square", "diamond", "triangle", "down")
 
 
@@ -32,28 +32,21 @@ class Axis:
 
 
 def plot(dots: Sequence[Dot], axis: Axis, label: str) -> str:
-    """The plot with its legend: a line for each row, a mark for each series; `label` is read to those who listen."""
+    """The plot with its legend: a band for each row, a mark for each series; `label` is read to those who listen."""
     rows = list(dict.fromkeys(dot.row for dot in dots))
     series = list(dict.fromkeys(dot.series for dot in dots))
-    left = 16 + 7.2 * max(map(len, rows))
-    ticks, place = _scale(dots, axis, left)
-    height = TOP + LINE * len(rows) + BOTTOM
+    ticks, place = _scale(dots, axis)
+    height = LINE * len(rows) + BOTTOM
     floor = height - BOTTOM
     said = "; ".join(f"{dot.row}, {dot.series}: {format(dot.value, axis.form)}" for dot in dots)
-    parts = [
-        '<div class="scroll" tabindex="0" role="group" aria-label="The plot below">'
-        f'<svg class="dots" viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{text(f"{label}. {said}")}">',
-        *(f'<line class="grid" x1="{x:.1f}" x2="{x:.1f}" y1="{TOP}" y2="{floor}"/>' for x in map(place, ticks)),
-    ]
-    if axis.base is not None:
-        x = place(axis.base)
-        parts.append(f'<line class="base" x1="{x:.1f}" x2="{x:.1f}" y1="{TOP}" y2="{floor}"/>')
-    for tick in ticks:
-        parts.append(_words(place(tick), floor + 16, f"{tick:g}".replace("-", "−"), "middle"))
-    parts.append(_words((left + WIDTH - RIGHT) / 2, height - 6, axis.label, "middle"))
+    parts = [f'<svg class="dots" viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{text(f"{label}. {said}")}">']
     for number, row in enumerate(rows):
-        middle = TOP + LINE * (number + 0.5)
-        parts.append(_words(left - 10, middle + 4.5, row, "end", "ink"))
+        top = LINE * number
+        middle = top + LINE - 11
+        parts.append(_words(0, top + 12, row, "start", "ink"))
+        parts.extend(_rule("grid", x, top + 17, top + LINE) for x in map(place, ticks))
+        if axis.base is not None:
+            parts.append(_rule("base", place(axis.base), top + 17, top + LINE))
         for dot in (dot for dot in dots if dot.row == row):
             order = series.index(dot.series)
             # Series stand a little apart, so that equal values are all seen.
@@ -62,10 +55,13 @@ def plot(dots: Sequence[Dot], axis: Axis, label: str) -> str:
                 ends = f'x1="{place(dot.low):.1f}" x2="{place(dot.high):.1f}"'
                 parts.append(f'<line class="span s{order}" {ends} y1="{y:.1f}" y2="{y:.1f}"/>')
             parts.append(_mark(place(dot.value), y, order))
-    return "".join(parts) + "</svg></div>\n" + (_legend(series) if len(series) > 1 else "")
+    for tick in ticks:
+        parts.append(_words(place(tick), floor + 16, f"{tick:g}".replace("-", "−"), "middle"))
+    parts.append(_words(WIDTH / 2, height - 4, axis.label, "middle"))
+    return "".join(parts) + "</svg>\n" + (_legend(series) if len(series) > 1 else "")
 
 
-def _scale(dots: Sequence[Dot], axis: Axis, left: float) -> tuple[list[float], "Place"]:
+def _scale(dots: Sequence[Dot], axis: Axis) -> tuple[list[float], "Place"]:
     """Round ticks that enclose all values, and where a value stands."""
     ends = [end for dot in dots for end in (dot.value, dot.low, dot.high) if end is not None]
     ends += [axis.base] if axis.base is not None else []
@@ -81,7 +77,7 @@ def _scale(dots: Sequence[Dot], axis: Axis, left: float) -> tuple[list[float], "
     first = max((step for step in steps if step <= low), default=steps[0])
     last = min((step for step in steps if step >= high), default=steps[-1])
     ticks = [step for step in steps if first <= step <= last]
-    return ticks, Place(first, last, left, axis.log)
+    return ticks, Place(first, last, axis.log)
 
 
 @dataclass(frozen=True)
@@ -90,12 +86,15 @@ class Place:
 
     first: float
     last: float
-    left: float
     log: bool
 
     def __call__(self, value: float) -> float:
         a, b, v = (math.log(x) if self.log else x for x in (self.first, self.last, value))
-        return self.left + (v - a) / ((b - a) or 1.0) * (WIDTH - RIGHT - self.left)
+        return SIDE + (v - a) / ((b - a) or 1.0) * (WIDTH - 2 * SIDE)
+
+
+def _rule(kind: str, x: float, top: float, bottom: float) -> str:
+    return f'<line class="{kind}" x1="{x:.1f}" x2="{x:.1f}" y1="{top}" y2="{bottom}"/>'
 
 
 def _words(x: float, y: float, words: str, anchor: str, kind: str = "dim") -> str:

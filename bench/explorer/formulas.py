@@ -1,6 +1,7 @@
 """The formulas of the page as MathML, which browsers set by themselves."""
 
-GAP = '<mspace width="1.6em"/>'
+GAP = "\n"
+"""Between two statements, which stand on lines of their own where one is too short."""
 
 
 def row(*parts: str) -> str:
@@ -59,10 +60,8 @@ def plus(*inner: str) -> str:
 
 
 def _block(label: str, *parts: str) -> str:
-    return (
-        f'<div class="formula" tabindex="0" role="group" aria-label="{label}">'
-        f'<math display="block">{row(*parts)}</math></div>'
-    )
+    statements = "".join(f'<math displaystyle="true">{row(part)}</math>' for part in "".join(parts).split(GAP))
+    return f'<div class="formula" tabindex="0" role="group" aria-label="{label}">{statements}</div>'
 
 
 def formulas() -> dict[str, str]:

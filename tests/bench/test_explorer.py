@@ -1,4 +1,4 @@
-"""The page of the theory: made anew it is the committed one, its numbers are the library's, its figures those measured."""
+"""The page of the theory: what is committed is what is made, its numbers are the library's, its figures the tables'."""
 
 import csv
 import json

@@ -54,6 +54,15 @@ def opened(browser: Any) -> Iterator[Any]:
     tab.close()
 
 
+@pytest.fixture(scope="module")
+def tab(browser: Any) -> Iterator[Any]:
+    """One page for all tests that only compute in it."""
+    page = browser.new_page()
+    page.goto(ADDRESS)
+    yield page
+    page.close()
+
+
 Case = tuple[str, dict[str, Any], Callable[[Tensor, Tensor], Tensor]]
 MAPS: list[Case] = [
     ("softmax", {}, lambda z, m: softmax(z, mask=m)),
@@ -92,26 +101,26 @@ def rows_and_masks() -> tuple[Tensor, Tensor]:
 
 
 @pytest.mark.parametrize(("name", "options", "ours"), MAPS, ids=[f"{name}-{options}" for name, options, _ in MAPS])
-def test_maps_are_those_of_the_library(opened: Any, name: str, options: Any, ours: Any) -> None:
+def test_maps_are_those_of_the_library(tab: Any, name: str, options: Any, ours: Any) -> None:
     z, mask = rows_and_masks()
-    found = opened.evaluate(
+    found = tab.evaluate(
         "([name, options, rows, masks]) => rows.map((row, i) => explorer.maps[name](row, options, masks[i]))",
         [name, options, z.tolist(), mask.tolist()],
     )
     torch.testing.assert_close(torch.tensor(found, dtype=torch.float64), ours(z, mask), atol=1e-6, rtol=0)
 
 
-def test_a_row_without_keys_stays_empty(opened: Any) -> None:
-    found = opened.evaluate(
+def test_a_row_without_keys_stays_empty(tab: Any) -> None:
+    found = tab.evaluate(
         "['softmax', 'sparsemax', 'sigmoid'].map((name) => explorer.maps[name]([1, 2], {}, [false, false]))"
     )
     assert found == [[0, 0]] * 3
 
 
 @pytest.mark.parametrize("alpha", [1.0, 1.02, 1.1, 1.5, 2.0, 2.6, 3.0])
-def test_the_derivative_and_the_waterline_are_those_of_the_library(opened: Any, alpha: float) -> None:
+def test_the_derivative_and_the_waterline_are_those_of_the_library(tab: Any, alpha: float) -> None:
     z, _ = rows_and_masks()
-    slopes, levels = opened.evaluate(
+    slopes, levels = tab.evaluate(
         "([rows, alpha]) => ['alphaDerivative', 'waterline'].map((name) => rows.map((row) =>"
         " explorer.maps[name](row, alpha)))",
         [z.tolist(), alpha],
@@ -126,16 +135,16 @@ def test_the_derivative_and_the_waterline_are_those_of_the_library(opened: Any, 
 
 
 @pytest.mark.parametrize("lam", [0.0, 0.2, 1.0, 3.0])
-def test_fused_levels_are_those_of_the_library(opened: Any, lam: float) -> None:
+def test_fused_levels_are_those_of_the_library(tab: Any, lam: float) -> None:
     z, _ = rows_and_masks()
     z = z[:, :8]
-    found = opened.evaluate("([rows, lam]) => rows.map((row) => explorer.maps.fused(row, lam))", [z.tolist(), lam])
+    found = tab.evaluate("([rows, lam]) => rows.map((row) => explorer.maps.fused(row, lam))", [z.tolist(), lam])
     expected = total_variation_prox(z, torch.tensor([lam], dtype=torch.float64))
     torch.testing.assert_close(torch.tensor(found, dtype=torch.float64), expected, atol=1e-6, rtol=0)
 
 
-def test_a_score_at_its_threshold_counts_as_zero(opened: Any) -> None:
-    counts = opened.evaluate(
+def test_a_score_at_its_threshold_counts_as_zero(tab: Any) -> None:
+    counts = tab.evaluate(
         "[[2, 1, 0.5, 0], [0.3, -0.7], [1.4, 0.4, 0.4]].map((row) =>"
         " explorer.maps.support(explorer.maps.sparsemax(row)))"
     )
@@ -245,7 +254,7 @@ def test_drawings_describe_what_they_show_now(opened: Any) -> None:
     drawings = opened.locator(".play svg[data-height]")
     described = "(svgs) => svgs.map((svg) => document.getElementById(svg.getAttribute('aria-describedby')).textContent)"
     before = drawings.evaluate_all(described)
-    assert len(before) == 20
+    assert len(before) == 21
     assert all(before)
     assert set(drawings.evaluate_all("(svgs) => svgs.map((svg) => svg.getAttribute('role'))")) == {"img", "group"}
     opened.get_by_role("button", name="flat").click()
