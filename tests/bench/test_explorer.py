@@ -206,11 +206,12 @@ def test_dots_stand_where_their_values_are(log: bool) -> None:
     places = [
         float(place) for place in re.findall(r'<circle cx="([\d.]+)" cy="[\d.]+" r="4.6" class="mark s0"', drawn)
     ][:2]
-    (base,) = (float(place) for place in re.findall(r'class="base" x1="([\d.]+)"', drawn))
+    base, again = (float(place) for place in re.findall(r'class="base" x1="([\d.]+)"', drawn))
     ticks = {
         label: float(x) for x, label in re.findall(r'x="([\d.]+)" y="[\d.]+" text-anchor="middle">([\d.]+)<', drawn)
     }
     assert places[0] == pytest.approx(base, abs=0.1)
+    assert again == base
     assert places[0] == pytest.approx(ticks["1"], abs=0.1)
     assert places[0] < ticks["2"] < places[1]
     assert 'aria-label="Times. a, x: 1.0; b, x: 4.0; b, y: 2.5"' in drawn

@@ -17,6 +17,7 @@ from normalizers import (
     strided_mask,
     support_size,
 )
+from tests.normalizers.conftest import HEADS
 
 
 def rows(mask):
@@ -77,6 +78,24 @@ def test_a_pattern_is_a_mask_over_batch_and_heads(normalizer):
     assert bool((support_size(weights) <= mask.sum(-1)).all())
     alone = normalizer(scores[1, 2, 0, [0, 1, 4]])
     torch.testing.assert_close(weights[1, 2, 0, [0, 1, 4]], alone)
+
+
+def test_every_normalizer_takes_patterns(case, normalizer):
+    """Under any of them, no weight where nothing may be seen, and nothing that a dropped score could change."""
+    scores = torch.randn(2, HEADS, 4, 4, generator=torch.Generator().manual_seed(2), dtype=torch.float64)
+    patterns = {
+        "window": local_mask(4, 2) & causal_mask(4),
+        "strided": strided_mask(4, 2) | local_mask(4, 1),
+        "global": global_mask(4, [0, 1, 3]),
+        "blocks": block_mask(4, 3) | random_mask(4, 3, generator=torch.Generator().manual_seed(0)),
+    }
+    for name, mask in patterns.items():
+        if case[0] == "constrained_sparsemax":
+            mask = mask | (torch.arange(4) < 3)  # its bound of 0.4 needs three keys
+        weights = normalizer(scores, mask)
+        assert weights[..., ~mask].count_nonzero() == 0, name
+        assert weights[..., mask].count_nonzero() > 0, name
+        torch.testing.assert_close(normalizer(scores.masked_fill(~mask, 5.0), mask), weights)
 
 
 @pytest.mark.parametrize(
