@@ -11,7 +11,7 @@ ARGS ?=
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 .DEFAULT_GOAL := help
-.PHONY: help setup bench test faults coverage lint types data paper attention-pooling tables report speed licences clean
+.PHONY: help setup bench test faults coverage lint types data paper attention-pooling tables report speed explorer licences clean
 
 help:  ## print this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -75,6 +75,9 @@ speed: setup  ## measure what each normalizer costs
 licences: setup  ## list the licence of every pinned package in docs/licences.md
 	@{ echo "# Licences of the pinned packages"; echo; echo "Made by \`make licences\` from what the packages say of themselves."; echo; \
 	  $(BIN)/pip-licenses --from=mixed --format=markdown --order=name --with-system --packages $$(sed -n 's/[=;].*//p' requirements.lock); } > docs/licences.md
+
+explorer: setup  ## write results/explorer.html, the theory as a page to play with
+	$(BIN)/python -m bench explorer
 
 clean:  ## remove $(VENV) and caches; data and results stay
 	rm -rf $(VENV) build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

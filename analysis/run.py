@@ -34,7 +34,8 @@ def analyse(settings: Settings, command: str) -> None:
         from analysis import figures
 
         drawn = figures.draw(runs, plan, results)
-    page = report.page(runs, plan, made, drawn, warnings, command)
+    theory = "../explorer.html" if (settings.out.parent / "explorer.html").is_file() else ""
+    page = report.page(runs, plan, made, drawn, warnings, command, theory)
     texts = {f"tables/{table.name}.md": table.markdown() for table in made}
     texts |= {f"tables/{table.name}.csv": table.csv() for table in made}
     texts |= {f"tables/{table.name}.tex": latex.latex(table) for table in made} | {"report.html": page}

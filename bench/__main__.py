@@ -102,10 +102,20 @@ def _dashboard(arguments: Sequence[str]) -> int:
     return dashboard(arguments)
 
 
+def _explorer(arguments: Sequence[str]) -> int:
+    """python -m bench explorer [FILE]: write the page that shows the theory, results/explorer.html by default."""
+    from bench.errors import ConfigError
+    from bench.explorer import DEFAULT, explorer
+
+    if len(arguments) > 1:
+        raise ConfigError(f"explorer writes one FILE, got {' '.join(arguments)}")
+    return explorer(Path(arguments[0]) if arguments else DEFAULT)
+
+
 COMMANDS = {
     **{"data": _data, "collect": _collect, "speed": _speed, "verify": _verify, "doctor": _doctor},
     **{"status": _status, "publish": _publish, "dashboard": _dashboard},
-    **{"frames": _frames, "qjax": _qjax},
+    **{"frames": _frames, "qjax": _qjax, "explorer": _explorer},
 }
 
 

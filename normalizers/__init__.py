@@ -19,6 +19,16 @@ from .gumbel import GumbelGates, gumbel_gated_softmax
 from .hae import HeadwiseAdaptiveEntmax
 from .hardkuma import HardKumaGates, hardkuma_softmax
 from .losses import Entmax15Loss, EntmaxLoss, SparsemaxLoss, entmax15_loss, entmax_loss, sparsemax_loss
+from .patterns import (
+    block_mask,
+    causal_mask,
+    cluster_mask,
+    global_mask,
+    local_mask,
+    nearest_centroid,
+    random_mask,
+    strided_mask,
+)
 from .registry import REGISTRY, build
 from .scalable import ScalableSoftmax, scalable_softmax
 from .sigmoid import SigmoidAttention, sigmoid_attention
@@ -57,9 +67,12 @@ __all__ = [
     "StickBreaking",
     "TopKSoftmax",
     "asentmax",
+    "block_mask",
     "bottomk_softmax",
     "bounded_q",
     "build",
+    "causal_mask",
+    "cluster_mask",
     "constrained_sparsemax",
     "entmax",
     "entmax15",
@@ -68,10 +81,14 @@ __all__ = [
     "entmax_through_bisection",
     "entropy",
     "fusedmax",
+    "global_mask",
     "gumbel_gated_softmax",
     "hardkuma_softmax",
+    "local_mask",
+    "nearest_centroid",
     "peak",
     "per_head",
+    "random_mask",
     "scalable_softmax",
     "sigmoid_attention",
     "sink_softmax",
@@ -81,6 +98,7 @@ __all__ = [
     "sparsemax",
     "sparsemax_loss",
     "stick_breaking",
+    "strided_mask",
     "support_share",
     "support_size",
     "topk_softmax",

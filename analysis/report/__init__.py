@@ -28,11 +28,13 @@ def page(
     figures: Mapping[str, bytes],
     warnings: Sequence[str],
     command: str,
+    theory: str = "",
 ) -> str:
     """The whole page: the same bytes for the same input.
 
     `figures` maps file names (`name.svg`, `name.png`) to their content. `tables` that hold paired comparisons (see
-    answer.NEEDED) make the answer at the top. `command` is shown as what makes the tables and figures again.
+    answer.NEEDED) make the answer at the top. `command` is shown as what makes the tables and figures again;
+    `theory` is the address of a page that explains the normalizers, where there is one.
     """
     style, script = _asset("style.css"), _asset("script.js")
     captions = pictures.captions(figures)
@@ -54,7 +56,7 @@ def page(
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>{TITLE}</title>\n<style>{style}</style>\n</head>\n<body>\n"
         '<a class="skip" href="#main">Skip to the answer</a>\n'
-        f"<header>\n<h1>{TITLE}</h1>\n{_summary(runs, plan, cautions)}</header>\n"
+        f"<header>\n<h1>{TITLE}</h1>\n{_summary(runs, plan, cautions, theory)}</header>\n"
         f'<div class="columns">\n{_contents(tables, captions)}'
         f'<main id="main" tabindex="-1">\n{"".join(parts)}</main>\n</div>\n'
         f"<script>{script}</script>\n</body>\n</html>\n"
@@ -70,7 +72,7 @@ def _hash(asset: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(asset.encode()).digest()).decode('ascii')}'"
 
 
-def _summary(runs: Runs, plan: Plan, cautions: Sequence[str]) -> str:
+def _summary(runs: Runs, plan: Plan, cautions: Sequence[str], theory: str) -> str:
     facts = [
         f"{len(runs.frame)} completed runs",
         f"{len(runs.datasets)} data set{'s' if len(runs.datasets) > 1 else ''}",
@@ -82,7 +84,8 @@ def _summary(runs: Runs, plan: Plan, cautions: Sequence[str]) -> str:
     said = f'<summary><span aria-hidden="true">⚠</span> {count}</summary>{items(cautions, "cautions")}'
     # Few are read at once; many are counted, so that the answer stays in sight.
     state = " open" if len(cautions) <= FEW else ""
-    return items(facts, "facts") + (f'\n<details class="alert"{state}>{said}</details>\n' if cautions else "\n")
+    link = f'\n<p><a href="{text(theory)}">How the normalizers work, to play with</a></p>' if theory else ""
+    return items(facts, "facts") + link + (f'\n<details class="alert"{state}>{said}</details>\n' if cautions else "\n")
 
 
 def _contents(tables: Sequence[Table], captions: Mapping[str, tuple[str, str]]) -> str:

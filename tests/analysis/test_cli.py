@@ -62,6 +62,16 @@ def test_a_whole_analysis_writes_what_it_says_and_nothing_else(build: SimpleName
     assert contents(tmp_path / "results (1)") == out
 
 
+def test_a_page_of_the_theory_beside_the_folder_is_linked(build: SimpleNamespace, tmp_path: Path) -> None:
+    build.save(tmp_path / "records", *build.grid())
+    words = ("records=records", "out=sweep", "analysis=demo", "analysis.missing=drop", "figures=false")
+    for there in (False, True):
+        if there:
+            (tmp_path / "explorer.html").touch()
+        assert call(*words, cwd=tmp_path).returncode == 0
+        assert ("../explorer.html" in (tmp_path / "sweep/report.html").read_text(encoding="utf-8")) == there
+
+
 def test_two_folders_are_separated_by_a_comma(build: SimpleNamespace, tmp_path: Path) -> None:
     records = build.grid()
     build.save(tmp_path / "a", *records[:8])

@@ -162,6 +162,13 @@ def test_the_command_stands_with_tables_and_figures(page: Page) -> None:
     assert page.texts.count(("code", "python -m analysis records=DIR out=DIR")) == 2
 
 
+def test_the_page_of_the_theory_is_linked_where_there_is_one(build: SimpleNamespace, content: str) -> None:
+    assert "explorer.html" not in content
+    runs = build.runs_of(build.grid())
+    made = report.page(runs, build.plan(), [], {}, [], "", "../explorer.html")
+    assert '<a href="../explorer.html">' in made[: made.index('id="answer"')]
+
+
 @pytest.mark.fault("names that hold markup, in the report")
 def test_hostile_names_are_text(build: SimpleNamespace, fault: Tally) -> None:
     records = [

@@ -1,0 +1,121 @@
+"""A plot of dots as SVG, drawn once when the page is built: what was measured can be seen without any script."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from bench.explorer.markup import text
+
+WIDTH, LINE, BOTTOM, SIDE = 360, 42, 38, 18
+MARKS = ("circle", "square", "diamond", "triangle", "down")
+
+
+@dataclass(frozen=True)
+class Dot:
+    """One measured value of `row`, with the ends of its interval where there is one; `series` names what it is of."""
+
+    row: str
+    series: str
+    value: float
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True)
+class Axis:
+    """What the values are, in words, and how numbers are written; `base` is a value worth a line."""
+
+    label: str
+    form: str
+    log: bool = False
+    base: float | None = None
+
+
+def plot(dots: Sequence[Dot], axis: Axis, label: str) -> str:
+    """The plot with its legend: a band for each row, a mark for each series; `label` is read to those who listen."""
+    rows = list(dict.fromkeys(dot.row for dot in dots))
+    series = list(dict.fromkeys(dot.series for dot in dots))
+    ticks, place = _scale(dots, axis)
+    height = LINE * len(rows) + BOTTOM
+    floor = height - BOTTOM
+    said = "; ".join(f"{dot.row}, {dot.series}: {format(dot.value, axis.form)}" for dot in dots)
+    parts = [f'<svg class="dots" viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{text(f"{label}. {said}")}">']
+    for number, row in enumerate(rows):
+        top = LINE * number
+        middle = top + LINE - 11
+        parts.append(_words(0, top + 12, row, "start", "ink"))
+        parts.extend(_rule("grid", x, top + 17, top + LINE) for x in map(place, ticks))
+        if axis.base is not None:
+            parts.append(_rule("base", place(axis.base), top + 17, top + LINE))
+        for dot in (dot for dot in dots if dot.row == row):
+            order = series.index(dot.series)
+            # Series stand a little apart, so that equal values are all seen.
+            y = middle + 3.4 * (order - (len(series) - 1) / 2)
+            if dot.low is not None and dot.high is not None:
+                ends = f'x1="{place(dot.low):.1f}" x2="{place(dot.high):.1f}"'
+                parts.append(f'<line class="span s{order}" {ends} y1="{y:.1f}" y2="{y:.1f}"/>')
+            parts.append(_mark(place(dot.value), y, order))
+    for tick in ticks:
+        parts.append(_words(place(tick), floor + 16, f"{tick:g}".replace("-", "−"), "middle"))
+    parts.append(_words(WIDTH / 2, height - 4, axis.label, "middle"))
+    return "".join(parts) + "</svg>\n" + (_legend(series) if len(series) > 1 else "")
+
+
+def _scale(dots: Sequence[Dot], axis: Axis) -> tuple[list[float], "Place"]:
+    """Round ticks that enclose all values, and where a value stands."""
+    ends = [end for dot in dots for end in (dot.value, dot.low, dot.high) if end is not None]
+    ends += [axis.base] if axis.base is not None else []
+    low, high = min(ends), max(ends)
+    if axis.log:
+        powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+        steps = [float(f"{digit}e{power}") for power in powers for digit in (1, 2, 5)]
+    else:
+        rough = max(high - low, 1e-9) / 5
+        unit = 10.0 ** math.floor(math.log10(rough))
+        step = next(unit * factor for factor in (1, 2, 5, 10) if unit * factor >= rough)
+        steps = [round(step * count, 10) for count in range(math.floor(low / step), math.ceil(high / step) + 1)]
+    first = max((step for step in steps if step <= low), default=steps[0])
+    last = min((step for step in steps if step >= high), default=steps[-1])
+    ticks = [step for step in steps if first <= step <= last]
+    return ticks, Place(first, last, axis.log)
+
+
+@dataclass(frozen=True)
+class Place:
+    """Value -> x."""
+
+    first: float
+    last: float
+    log: bool
+
+    def __call__(self, value: float) -> float:
+        a, b, v = (math.log(x) if self.log else x for x in (self.first, self.last, value))
+        return SIDE + (v - a) / ((b - a) or 1.0) * (WIDTH - 2 * SIDE)
+
+
+def _rule(kind: str, x: float, top: float, bottom: float) -> str:
+    return f'<line class="{kind}" x1="{x:.1f}" x2="{x:.1f}" y1="{top}" y2="{bottom}"/>'
+
+
+def _words(x: float, y: float, words: str, anchor: str, kind: str = "dim") -> str:
+    return f'<text class="{kind}" x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{text(words)}</text>'
+
+
+def _mark(x: float, y: float, order: int) -> str:
+    r = 4.6
+    shapes = {
+        "circle": f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{r}"',
+        "square": f'<rect x="{x - r + 0.5:.1f}" y="{y - r + 0.5:.1f}" width="{2 * r - 1:.1f}" height="{2 * r - 1:.1f}"',
+        "diamond": f'<path d="M{x:.1f} {y - r - 1:.1f}l{r + 1} {r + 1}l-{r + 1} {r + 1}l-{r + 1} -{r + 1}z"',
+        "triangle": f'<path d="M{x:.1f} {y - r - 0.5:.1f}l{r + 0.5} {2 * r}h-{2 * r + 1}z"',
+        "down": f'<path d="M{x:.1f} {y + r + 0.5:.1f}l{r + 0.5} -{2 * r}h-{2 * r + 1}z"',
+    }
+    return f'{shapes[MARKS[order % len(MARKS)]]} class="mark s{order}"/>'
+
+
+def _legend(series: Sequence[str]) -> str:
+    entries = "".join(
+        f'<li><svg viewBox="0 0 14 14" aria-hidden="true">{_mark(7, 7, order)}</svg>{text(name)}</li>'
+        for order, name in enumerate(series)
+    )
+    return f'<ul class="legend">{entries}</ul>\n'

@@ -1,0 +1,248 @@
+"""The page of the theory: what is committed is what is made, its numbers are the library's, its figures the tables'."""
+
+import csv
+import json
+import math
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from bench import explorer
+from bench.explorer import document, grids
+from bench.explorer.dots import Axis, Dot, plot
+from bench.explorer.measured import measured
+from bench.schema import ConfigError
+from normalizers import entmax, local_mask, softmax
+from tests.bench.helpers import ROOT
+
+RESULTS = ROOT / "results"
+COMMITTED = RESULTS / "explorer.html"
+DATA = re.compile(r'(?<=<script type="application/json" id="data">).*?(?=</script>)')
+
+
+@pytest.fixture(scope="module")
+def fresh() -> str:
+    torch.set_num_threads(1)
+    return document.page(RESULTS)
+
+
+def assert_close(ours: Any, theirs: Any) -> None:
+    """Two nested lists and dictionaries of JSON differ in numbers only, and in these by 1e-6 at most."""
+    assert type(ours) is type(theirs) or {type(ours), type(theirs)} == {int, float}
+    if isinstance(ours, dict):
+        assert list(ours) == list(theirs)
+        assert_close(list(ours.values()), list(theirs.values()))
+    elif isinstance(ours, list):
+        assert len(ours) == len(theirs)
+        for one, other in zip(ours, theirs, strict=True):
+            assert_close(one, other)
+    else:
+        assert ours == (pytest.approx(theirs, abs=1e-6) if isinstance(theirs, float) else theirs)
+
+
+def test_the_committed_page_is_the_one_made_now(fresh: str) -> None:
+    committed = COMMITTED.read_text(encoding="utf-8")
+    remedy = "results/explorer.html is not what `make explorer` writes now: make and commit it"
+    assert DATA.sub("", committed) == DATA.sub("", fresh), remedy
+    assert_close(json.loads(DATA.findall(committed)[0]), json.loads(DATA.findall(fresh)[0]))
+
+
+def test_the_same_tree_gives_the_same_bytes(fresh: str) -> None:
+    assert document.page(RESULTS) == fresh
+
+
+def test_the_page_stands_alone_and_is_small(fresh: str) -> None:
+    assert len(fresh.encode()) < 1_000_000
+    assert re.findall(r"""\b(?:src|srcset|action|poster)=|<link|<iframe|@import|url\(|fetch\(|import\(""", fresh) == []
+    assert "default-src 'none'" in fresh
+
+
+def test_every_placeholder_is_filled_and_every_section_has_a_formula_and_a_source(fresh: str) -> None:
+    assert not re.search(r"\$(formula|measured)_|\$scores", fresh)
+    sections = re.findall(r"<section id=.*?</section>", fresh, flags=re.DOTALL)
+    assert len(sections) == 9
+    for section in sections:
+        assert "<math" in section
+        assert re.search(
+            r'class="sources">.*?href="https://(arxiv\.org/abs/\d{4}\.\d{5}|doi\.org/10\.)', section, re.DOTALL
+        )
+        assert section.count('class="play" hidden') == 1
+
+
+def test_identifiers_are_unique_and_what_is_referred_to_exists(fresh: str) -> None:
+    identifiers = re.findall(r'\bid="([^"]+)"', fresh)
+    assert len(identifiers) == len(set(identifiers))
+    wanted = {word for words in re.findall(r'\b(?:for|aria-labelledby)="([^"]+)"', fresh) for word in words.split()}
+    wanted |= set(re.findall(r'href="#([^"]+)"', fresh))
+    assert wanted <= set(identifiers)
+
+
+def test_colours_are_those_of_the_report() -> None:
+    ours, theirs = (
+        [
+            dict(re.findall(r"--([\w-]+): (#\w+)", block))
+            for block in re.findall(r":root \{(.*?)\}", style, re.DOTALL)[:2]
+        ]
+        for style in (
+            (ROOT / folder / "style.css").read_text(encoding="utf-8")
+            for folder in ("bench/explorer", "analysis/report")
+        )
+    )
+    for mine, other in zip(ours, theirs, strict=True):
+        shared = {"page", "ink", "dim", "line", "soft", "link", "alert", "alert-soft"}
+        assert {name: mine[name] for name in shared} == {name: other[name] for name in shared}
+
+
+def test_peaks_and_entropies_are_those_of_the_rows_described() -> None:
+    found = grids._length()
+    spread, lead, n = 2, 1, 3
+    scores = torch.tensor([4.0 * i / 62 for i in range(63)] + [4.5], dtype=torch.float64)
+    assert (found["spreads"][spread], found["leads"][lead], found["lengths"][n]) == (4.0, 0.5, 64)
+    powers = [math.exp(score) for score in scores.tolist()]
+    shares = [power / sum(powers) for power in powers]
+    curve = found["curves"][0]
+    assert curve["peak"][spread][lead][n] == pytest.approx(max(shares), rel=1e-7)
+    assert curve["entropy"][spread][lead][n] == pytest.approx(-sum(p * math.log(p) for p in shares), rel=1e-7)
+    assert found["curves"][3]["peak"][spread][lead][n] == pytest.approx(entmax(scores, 1.5).max().item(), rel=1e-7)
+
+
+def test_what_the_text_says_of_long_contexts_holds() -> None:
+    found = grids._length()
+    curves = {curve["name"]: curve for curve in found["curves"]}
+    lead_of = {lead: place for place, lead in enumerate(found["leads"])}
+    for place, spread in enumerate(found["spreads"]):
+        for lead in found["leads"]:
+            bound = [math.exp(spread + lead) / n for n in found["lengths"]]
+            peaks = curves["softmax"]["peak"][place][lead_of[lead]]
+            assert all(peak <= most * (1 + 1e-6) for peak, most in zip(peaks, bound, strict=True))
+        assert curves["sparsemax"]["peak"][place][lead_of[1.0]] == [1.0] * len(found["lengths"])
+        assert curves["entmax-1.5"]["peak"][place][lead_of[2.0]] == [1.0] * len(found["lengths"])
+        longest = curves["sparsemax"]["peak"][place][lead_of[0.0]][-1]
+        assert longest == pytest.approx(math.sqrt(2 * spread / found["lengths"][-1]), rel=0.05)
+        assert max(max(row) for row in curves["top-k (k = 8)"]["entropy"][place]) <= math.log(8) + 1e-6
+
+
+def test_losses_end_at_their_margin_and_cross_entropy_never() -> None:
+    found = grids._loss()
+    for place, classes in enumerate(found["classes"]):
+        for alpha, losses in zip(found["alphas"], found["values"][place], strict=True):
+            end = math.inf if alpha == 1 else 1 / (alpha - 1)
+            for margin, loss in zip(found["margins"], losses, strict=True):
+                if abs(margin - end) > 0.05:
+                    assert (loss == 0) == (margin > end)
+        expected = [math.log1p((classes - 1) * math.exp(-margin)) for margin in found["margins"]]
+        assert found["values"][place][0] == pytest.approx(expected, rel=1e-6)
+
+
+def test_masks_come_bit_by_bit() -> None:
+    assert grids._bits(torch.tensor([[True, False, True], [False, False, True], [False, False, False]])) == [5, 4, 0]
+    found = grids._pattern()
+    assert found["masks"]["local"][1] == grids._bits(local_mask(24, 2))
+    diagonal = [1 << place for place in range(24)]
+    for of_sizes in (masks for name, masks in found["masks"].items() if name != "global"):
+        assert all(row & own for rows in of_sizes for row, own in zip(rows, diagonal, strict=True))
+    counts = [len(set(rows)) for rows in found["masks"]["clusters"]]
+    assert counts[0] == 1
+    assert max(counts) > 3
+
+
+def test_measured_figures_are_those_of_the_tables() -> None:
+    shown = measured(RESULTS)
+    with (RESULTS / "reference/tables/main_results.csv").open(encoding="utf-8", newline="") as file:
+        rows = [row for row in csv.DictReader(file) if row["normalizer"] == "sparsemax"]
+    assert rows
+    for row in rows:
+        assert f"<td>{float(row['support_mean']):.3f}</td>" in shown["support"]
+    assert "results/reference/tables/main_results.csv" in shown["support"]
+    assert "make tables SWEEP=reference" in shown["support"]
+    assert all(("<svg" in block) and ("made by" in block) for block in shown.values())
+
+
+def test_without_tables_their_sentences_are_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert set(measured(tmp_path).values()) == {""}
+    monkeypatch.setattr(document, "grids", dict)
+    page = document.page(tmp_path)
+    assert "Measured" not in page
+    assert page.count("<math") >= 9
+
+
+def test_a_changed_table_changes_the_page(tmp_path: Path) -> None:
+    table = tmp_path / "speed/normalizers.csv"
+    table.parent.mkdir()
+    table.write_text("n,normalizer,both_to_softmax\n17,fusedmax,3.25\n17,sparsemax,\n", encoding="utf-8")
+    shown = measured(tmp_path)["fused"]
+    assert "<td>3.25</td>" in shown
+    assert "sparsemax</text>" not in shown
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "words"),
+    [
+        (
+            "speed/normalizers.csv",
+            "n,normalizer\n17,hae\n",
+            "no column both_to_softmax; make the table again by make speed",
+        ),
+        ("reference/records/digits/hae/seed=0-ab.json", "{", "not whole JSON .*make its run again"),
+    ],
+)
+def test_files_that_are_not_what_they_should_be_are_named(tmp_path: Path, file: str, content: str, words: str) -> None:
+    path = tmp_path / file
+    path.parent.mkdir(parents=True)
+    path.write_text(content, encoding="utf-8")
+    with pytest.raises(ConfigError, match=words) as caught:
+        measured(tmp_path)
+    assert str(path) in str(caught.value)
+
+
+@pytest.mark.parametrize("log", [False, True])
+def test_dots_stand_where_their_values_are(log: bool) -> None:
+    dots = [Dot("a", "x", 1.0, 0.5, 2.0), Dot("b", "x", 4.0), Dot("b", "y", 2.5)]
+    drawn = plot(dots, Axis("seconds", ".1f", log=log, base=1.0), "Times")
+    places = [
+        float(place) for place in re.findall(r'<circle cx="([\d.]+)" cy="[\d.]+" r="4.6" class="mark s0"', drawn)
+    ][:2]
+    base, again = (float(place) for place in re.findall(r'class="base" x1="([\d.]+)"', drawn))
+    ticks = {
+        label: float(x) for x, label in re.findall(r'x="([\d.]+)" y="[\d.]+" text-anchor="middle">([\d.]+)<', drawn)
+    }
+    assert places[0] == pytest.approx(base, abs=0.1)
+    assert again == base
+    assert places[0] == pytest.approx(ticks["1"], abs=0.1)
+    assert places[0] < ticks["2"] < places[1]
+    assert 'aria-label="Times. a, x: 1.0; b, x: 4.0; b, y: 2.5"' in drawn
+    assert drawn.count("<li>") == 2
+
+
+Command = Callable[..., tuple[int, str, str]]
+
+
+def test_the_command_writes_where_it_is_told(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(explorer, "page", lambda results: f"made from {results.name}")
+    assert command("explorer", "deep/page.html")[0] == 0
+    assert Path("deep/page.html").read_text(encoding="utf-8") == "made from results"
+    code, out, _ = command("explorer")
+    assert (code, Path("results/explorer.html").is_file()) == (0, True)
+    assert out.startswith("results/explorer.html: ")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [(("a.html", "b.html"), "explorer writes one FILE, got a.html b.html"), (("/dev/null/a",), "cannot be written")],
+)
+def test_the_command_refuses_what_it_cannot_do(
+    command: Command, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], message: str
+) -> None:
+    monkeypatch.setattr(explorer, "page", lambda _results: "")
+    code, _, error = command("explorer", *words)
+    assert code == 2
+    assert message in error
+
+
+def test_rounding_keeps_eight_digits() -> None:
+    weights = softmax(torch.tensor([0.0, -14.0], dtype=torch.float64))
+    assert grids._rounded(weights) == pytest.approx(weights.tolist(), rel=1e-7)

@@ -1,0 +1,305 @@
+"""The page of the theory in a real browser: its maps are the library's, and every control moves its drawing."""
+
+import shutil
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from normalizers import (
+    constrained_sparsemax,
+    entmax,
+    fusedmax,
+    sigmoid_attention,
+    softmax,
+    softmax1,
+    softpick,
+    sparsemax,
+    topk_softmax,
+    total_variation_prox,
+)
+from tests.bench.helpers import ROOT
+
+ADDRESS = (ROOT / "results/explorer.html").as_uri()
+BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
+SECTIONS = ("weights", "waterline", "length", "alpha", "fused", "budgets", "loss", "kernel", "patterns")
+HANDLES = {"weights-scores": 8, "water-scores": 8, "fused-scores": 8, "budget-weights": 8}
+SNAPSHOT = "(section) => [...section.querySelectorAll('.play svg')].map((svg) => svg.outerHTML).join('')"
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    if BROWSER is None:
+        pytest.skip("no chromium or google-chrome on the PATH")
+    playwright = pytest.importorskip("playwright.sync_api")
+    with playwright.sync_playwright() as driver:
+        started = driver.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
+        yield started
+        started.close()
+
+
+@pytest.fixture
+def opened(browser: Any) -> Iterator[Any]:
+    """The page in a browser; it must have said and asked for nothing by the end of each test."""
+    tab = browser.new_page(viewport={"width": 1280, "height": 900})
+    said: list[str] = []
+    tab.on("console", lambda message: said.append(message.text))
+    tab.on("pageerror", lambda error: said.append(str(error)))
+    tab.on("request", lambda request: said.append(request.url))
+    tab.goto(ADDRESS)
+    yield tab
+    assert said == [ADDRESS]
+    tab.close()
+
+
+@pytest.fixture(scope="module")
+def tab(browser: Any) -> Iterator[Any]:
+    """One page for all tests that only compute in it."""
+    page = browser.new_page()
+    page.goto(ADDRESS)
+    yield page
+    page.close()
+
+
+Case = tuple[str, dict[str, Any], Callable[[Tensor, Tensor], Tensor]]
+MAPS: list[Case] = [
+    ("softmax", {}, lambda z, m: softmax(z, mask=m)),
+    ("topk", {"ratio": 0.25}, lambda z, m: topk_softmax(z, ratio=0.25, mask=m)),
+    ("topk", {"k": 3}, lambda z, m: topk_softmax(z, k=3, mask=m)),
+    ("sparsemax", {}, lambda z, m: sparsemax(z, mask=m)),
+    *(
+        ("entmax", {"alpha": alpha}, lambda z, m, alpha=alpha: entmax(z, alpha, mask=m))
+        for alpha in (1.0, 1.02, 1.1, 1.25, 4 / 3, 1.5, 1.77, 2.0, 2.5, 3.0)
+    ),
+    *(("fusedmax", {"lam": lam}, lambda z, m, lam=lam: fusedmax(z, lam, mask=m)) for lam in (0.0, 0.05, 0.3, 1.0, 2.0)),
+    *(
+        (
+            "constrained",
+            {"upper": upper},
+            lambda z, m, upper=upper: constrained_sparsemax(z, torch.tensor(upper), mask=m),
+        )
+        for upper in ([0.5] * 24, [1.0, 0.05] * 12, [0.35, 0.6, 0.9] * 8)
+    ),
+    ("softmax1", {}, lambda z, m: softmax1(z, mask=m)),
+    ("sigmoid", {}, lambda z, m: sigmoid_attention(z, mask=m)),
+    ("softpick", {}, lambda z, m: softpick(z, mask=m)),
+]
+
+
+def rows_and_masks() -> tuple[Tensor, Tensor]:
+    """Rows of 24 scores, drawn, rounded (ties and scores exactly at a threshold) and large; most of them masked."""
+    generator = torch.Generator().manual_seed(3)
+    z = torch.randn(36, 24, generator=generator, dtype=torch.float64)
+    z[8:16] = (10 * z[8:16]).round() / 10
+    z[16:24] *= 30
+    mask = torch.rand(36, 24, generator=generator) < 0.7
+    mask[::6] = True
+    mask[:, :6] = True  # so that bounds leave room for weights
+    return z, mask
+
+
+@pytest.mark.parametrize(("name", "options", "ours"), MAPS, ids=[f"{name}-{options}" for name, options, _ in MAPS])
+def test_maps_are_those_of_the_library(tab: Any, name: str, options: Any, ours: Any) -> None:
+    z, mask = rows_and_masks()
+    found = tab.evaluate(
+        "([name, options, rows, masks]) => rows.map((row, i) => explorer.maps[name](row, options, masks[i]))",
+        [name, options, z.tolist(), mask.tolist()],
+    )
+    torch.testing.assert_close(torch.tensor(found, dtype=torch.float64), ours(z, mask), atol=1e-6, rtol=0)
+
+
+def test_a_row_without_keys_stays_empty(tab: Any) -> None:
+    found = tab.evaluate(
+        "['softmax', 'sparsemax', 'sigmoid'].map((name) => explorer.maps[name]([1, 2], {}, [false, false]))"
+    )
+    assert found == [[0, 0]] * 3
+
+
+@pytest.mark.parametrize("alpha", [1.0, 1.02, 1.1, 1.5, 2.0, 2.6, 3.0])
+def test_the_derivative_and_the_waterline_are_those_of_the_library(tab: Any, alpha: float) -> None:
+    z, _ = rows_and_masks()
+    slopes, levels = tab.evaluate(
+        "([rows, alpha]) => ['alphaDerivative', 'waterline'].map((name) => rows.map((row) =>"
+        " explorer.maps[name](row, alpha)))",
+        [z.tolist(), alpha],
+    )
+    a = torch.full((len(z), 1), alpha, dtype=torch.float64)
+    expected = torch.func.jvp(lambda a: entmax(z, a), (a,), (torch.ones_like(a),))[1]
+    torch.testing.assert_close(torch.tensor(slopes, dtype=torch.float64), expected, atol=1e-6, rtol=0)
+    if alpha > 1:
+        level = torch.tensor(levels, dtype=torch.float64)[:, None]
+        above = ((alpha - 1) * (z - level)).clamp(min=0) ** (1 / (alpha - 1))
+        torch.testing.assert_close(above, entmax(z, alpha), atol=1e-6, rtol=0)
+
+
+@pytest.mark.parametrize("lam", [0.0, 0.2, 1.0, 3.0])
+def test_fused_levels_are_those_of_the_library(tab: Any, lam: float) -> None:
+    z, _ = rows_and_masks()
+    z = z[:, :8]
+    found = tab.evaluate("([rows, lam]) => rows.map((row) => explorer.maps.fused(row, lam))", [z.tolist(), lam])
+    expected = total_variation_prox(z, torch.tensor([lam], dtype=torch.float64))
+    torch.testing.assert_close(torch.tensor(found, dtype=torch.float64), expected, atol=1e-6, rtol=0)
+
+
+def test_a_score_at_its_threshold_counts_as_zero(tab: Any) -> None:
+    counts = tab.evaluate(
+        "[[2, 1, 0.5, 0], [0.3, -0.7], [1.4, 0.4, 0.4]].map((row) =>"
+        " explorer.maps.support(explorer.maps.sparsemax(row)))"
+    )
+    assert counts == [1, 1, 1]
+
+
+def snapshot(section: Any) -> str:
+    return section.evaluate(SNAPSHOT)
+
+
+@pytest.mark.parametrize("name", SECTIONS)
+def test_every_control_moves_its_drawing_by_keyboard(opened: Any, name: str) -> None:
+    section = opened.locator(f"section#{name}")
+    for details in section.locator(".play details").all():
+        details.locator("summary").click()
+    controls = section.locator(".play :is(input, select, button, [role=slider])").all()
+    assert controls
+    for control in controls:
+        before = snapshot(section)
+        kind = control.evaluate("(element) => element.type ?? 'slider'")
+        control.focus()
+        assert control.evaluate("(element) => element === document.activeElement")
+        if kind in ("button", "checkbox"):
+            opened.keyboard.press("Space")
+            if snapshot(section) == before:  # the preset that is shown already
+                section.get_by_role("button", name="one leader").click()
+                before = snapshot(section)
+                control.focus()
+                opened.keyboard.press("Space")
+        else:
+            opened.keyboard.press("ArrowDown")
+            if snapshot(section) == before:  # at its lower end
+                opened.keyboard.press("ArrowUp")
+        assert snapshot(section) != before, control.get_attribute("id") or control.get_attribute("aria-label")
+
+
+@pytest.mark.parametrize("drawing", HANDLES)
+def test_handles_follow_the_mouse_and_their_keys(opened: Any, drawing: str) -> None:
+    handles = opened.locator(f"#{drawing} [role=slider]")
+    assert handles.count() == HANDLES[drawing]
+    handle = handles.nth(2)
+    handle.scroll_into_view_if_needed()
+    box = handle.locator(".knob").bounding_box()
+    before = float(handle.get_attribute("aria-valuenow"))
+    opened.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    opened.mouse.down()
+    opened.mouse.move(box["x"] + box["width"] / 2, box["y"] - 25, steps=3)
+    opened.mouse.up()
+    assert float(handle.get_attribute("aria-valuenow")) > before
+    ends = [float(handle.get_attribute(name)) for name in ("aria-valuemin", "aria-valuemax")]
+    for key, end in zip(("Home", "End"), ends, strict=True):
+        opened.keyboard.press(key)
+        assert float(handle.get_attribute("aria-valuenow")) == end
+    opened.keyboard.press("PageDown")
+    assert float(handle.get_attribute("aria-valuenow")) < ends[1]
+
+
+def test_sections_share_one_row_of_scores(opened: Any) -> None:
+    before = {name: snapshot(opened.locator(f"section#{name}")) for name in SECTIONS}
+    opened.get_by_role("button", name="near tie").click()
+    changed = {name for name in SECTIONS if snapshot(opened.locator(f"section#{name}")) != before[name]}
+    assert changed == {"weights", "waterline", "alpha", "fused", "budgets"}
+
+
+def test_zeros_are_marked_and_counted(opened: Any) -> None:
+    opened.get_by_role("button", name="one leader").click()
+    assert opened.locator("#weights-softmax .zero").count() == 0
+    assert opened.locator("#weights-sparsemax .zero").count() == 7
+    assert opened.locator("#weights-sparsemax-support").inner_text() == "support 1 of 8, 7 exact zeros"
+
+
+def test_budgets_that_are_too_small_are_refused_in_words(opened: Any) -> None:
+    opened.locator("#budget-all").focus()
+    opened.keyboard.press("Home")
+    assert "less than 1" in opened.locator("#budget-said").inner_text()
+    assert opened.locator("#budget-weights .bar").count() == 0
+
+
+def test_the_matrix_is_that_of_the_library(opened: Any) -> None:
+    pattern = opened.evaluate("explorer.data.pattern")
+    opened.locator("#pattern-kind").select_option("bigbird")
+    opened.locator("#pattern-map").select_option("sparsemax")
+    opened.locator("#pattern-causal").check()
+    bits = pattern["masks"]["bigbird"][pattern["sizes"].index(3)]
+    mask = torch.tensor(
+        [[bool(row & past & 1 << key) for key in range(24)] for row, past in zip(bits, pattern["causal"], strict=True)]
+    )
+    weights = sparsemax(torch.tensor(pattern["scores"], dtype=torch.float64), mask=mask)
+    assert opened.locator("#pattern-weights .dropped").count() == int((~mask).sum())
+    assert opened.locator("#pattern-weights .weight").count() == int((weights > 0).sum())
+    said = opened.locator("#pattern-said").inner_text()
+    assert said.startswith(f"The mask keeps {int(mask.sum())} of 576 pairs, the weights use {int((weights > 0).sum())}")
+
+
+def test_every_control_and_drawing_has_a_name(opened: Any) -> None:
+    for details in opened.locator("details").all():
+        details.evaluate("(element) => (element.open = true)")
+    session = opened.context.new_cdp_session(opened)
+    nodes = session.send("Accessibility.getFullAXTree")["nodes"]
+    roles = {"button", "link", "slider", "combobox", "checkbox", "image", "region", "navigation", "DisclosureTriangle"}
+    found = [node for node in nodes if not node["ignored"] and node["role"]["value"] in roles]
+    assert {"button", "slider", "combobox", "checkbox", "image"} <= {node["role"]["value"] for node in found}
+    assert [node["role"] for node in found if not node.get("name", {}).get("value", "").strip()] == []
+
+
+def test_drawings_describe_what_they_show_now(opened: Any) -> None:
+    drawings = opened.locator(".play svg[data-height]")
+    described = "(svgs) => svgs.map((svg) => document.getElementById(svg.getAttribute('aria-describedby')).textContent)"
+    before = drawings.evaluate_all(described)
+    assert len(before) == 21
+    assert all(before)
+    assert set(drawings.evaluate_all("(svgs) => svgs.map((svg) => svg.getAttribute('role'))")) == {"img", "group"}
+    opened.get_by_role("button", name="flat").click()
+    for control in ("length-lead", "loss-margin", "kernel-query", "pattern-size"):
+        opened.locator(f"#{control}").focus()
+        opened.keyboard.press("ArrowRight")
+    after = drawings.evaluate_all(described)
+    assert [one == other for one, other in zip(before, after, strict=True)] == [False] * len(before)
+
+
+@pytest.mark.parametrize("width", [320, 375, 768, 1280])
+def test_the_page_never_scrolls_sideways(opened: Any, width: int) -> None:
+    opened.set_viewport_size({"width": width, "height": 812})
+    assert opened.evaluate("document.documentElement.scrollWidth") <= width
+    wide = opened.locator("#weights-scores").evaluate("(svg) => svg.viewBox.baseVal.width")
+    assert wide <= width
+
+
+def test_nothing_moves_by_itself(opened: Any) -> None:
+    opened.emulate_media(reduced_motion="reduce")
+    assert opened.evaluate("getComputedStyle(document.documentElement).scrollBehavior") == "auto"
+    opened.get_by_role("button", name="flat").click()
+    assert opened.evaluate("document.getAnimations().length") == 0
+
+
+def test_contents_and_the_skip_link_work(opened: Any) -> None:
+    links = opened.get_by_role("navigation").get_by_role("link")
+    assert [link.get_attribute("href") for link in links.all()] == [f"#{name}" for name in SECTIONS]
+    links.nth(4).click()
+    assert opened.evaluate("location.hash") == "#fused"
+    opened.locator(".skip").focus()
+    opened.keyboard.press("Enter")
+    assert opened.evaluate("document.activeElement.id") == "main"
+
+
+def test_text_formulas_and_measured_figures_need_no_script(browser: Any) -> None:
+    context = browser.new_context(java_script_enabled=False)
+    tab = context.new_page()
+    tab.goto(ADDRESS)
+    assert "need JavaScript" in tab.locator("header .alert").inner_text()
+    assert tab.locator("input:visible, select:visible, button:visible, .play:visible").count() == 0
+    for name in SECTIONS:
+        section = tab.locator(f"section#{name}")
+        assert section.locator("h2").is_visible()
+        assert section.locator("math").first.is_visible()
+        assert section.locator(".sources").is_visible()
+    assert tab.locator("svg.dots:visible").count() == tab.locator("svg.dots").count() > 0
+    context.close()
