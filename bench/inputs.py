@@ -52,9 +52,14 @@ def shape(config: RunConfig, prepared: Prepared) -> Sizes:
             "choose another data set, or model=compact"
         )
     data = config.dataset
-    limits = {"train_limit": data.train_limit, "test_limit": data.test_limit, "validation": data.validation}
     try:
-        counts(len(prepared.train), len(prepared.test), **limits)
+        counts(
+            len(prepared.train),
+            len(prepared.test),
+            train_limit=data.train_limit,
+            test_limit=data.test_limit,
+            validation=data.validation,
+        )
         tokens, inputs = prepared.train.x.shape[1], prepared.vocabulary or prepared.train.x.shape[-1]
         if isinstance(config.dataset, ImageConfig):
             _, tokens, inputs = patches(prepared.train.x[:1], config.dataset.patch).shape

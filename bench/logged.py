@@ -1,5 +1,6 @@
 """What W&B is told of a run, by the names that panels are made of: the same while it runs and from its record."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -48,20 +49,27 @@ def epoch_values(entries: Mapping[str, Any], steps: int | None) -> dict[str, flo
     return values
 
 
+def steps(train: Mapping[str, Any], rows: int | None) -> int | None:
+    """Steps of one epoch over `rows` rows by the configuration `train`; None where either does not say."""
+    if not rows or "batch_size" not in train:
+        return None
+    return int(train.get("passes", 1) * math.ceil(rows / (train["batch_size"] or rows)))
+
+
 def history(record: Record) -> Iterator[tuple[int, dict[str, float]]]:
     """Each epoch of the curves of `record` with its values."""
     curves = {name: entries for name, entries in record.curves.items() if name != "epoch"}
-    limit = record.config.get("dataset", {}).get("train_limit")
-    size = record.config.get("train", {}).get("batch_size")
-    steps = -(-limit // size) if limit and size else None
+    number = steps(record.config.get("train", {}), record.config.get("dataset", {}).get("train_limit"))
     for place, epoch in enumerate(record.curves.get("epoch", [])):
-        yield epoch, epoch_values({name: entries[place] for name, entries in curves.items()}, steps)
+        yield epoch, epoch_values({name: entries[place] for name, entries in curves.items()}, number)
 
 
 def summary(record: Record) -> dict[str, Any]:
     """What a run came to: its metrics, attention per block and head, status, notes, and its error where it has one."""
     values: dict[str, Any] = {name: value for name, value in record.metrics.items() if value is not None}
     for name, per_block in record.attention.items():
+        if not isinstance(per_block, list):  # the map of attention pooling is a picture, not a number per head
+            continue
         # Learned parameters, which have curves, go by their own name; the rest is measured of the attention rows.
         values |= by_head(name if name in record.curves else f"attention/{name}", per_block)
     values |= {"status": record.status, "notes": record.notes}

@@ -1,7 +1,6 @@
 """One run, from its configuration to its record."""
 
 import base64
-import math
 import os
 import sys
 import time
@@ -19,12 +18,12 @@ from bench.allocator import keep_memory
 from bench.arithmetic import Forward, autocast
 from bench.attention_model import AttentionModel, Sizes
 from bench.fingerprint import Identity
-from bench.logged import epoch_values
+from bench.logged import epoch_values, steps
 from bench.measure import MASS, attention_map, attention_statistics, predict
 from bench.memory import peak_mb, reset_peak
 from bench.models import MODELS
 from bench.records import SCHEMA, Record
-from bench.schema import RunConfig
+from bench.schema import RunConfig, TrainConfig
 from bench.streams import global_stream, stream
 from bench.tracking import Seen, Tracker, attention_maps, open_tracker, watched
 from bench.train import Curves, NonFiniteLossError, Schedule, train
@@ -135,7 +134,7 @@ def _measured(config: RunConfig, origin: dict[str, Any], tracker: Tracker, seen:
                 held_out = predict(model, *data.validation)
                 learned |= {"validation_loss": held_out.loss, "validation_accuracy": held_out.accuracy}
             if tracker.watches:
-                tracker.epoch(epoch, _told(model, data, curves, config.train.batch_size))
+                tracker.epoch(epoch, _told(model, data, curves, config.train))
         return learned
 
     schedule = Schedule(**config.train.model_dump(exclude={"precision"}))
@@ -185,11 +184,11 @@ def _measured(config: RunConfig, origin: dict[str, Any], tracker: Tracker, seen:
     }
 
 
-def _told(model: AttentionModel, data: inputs.Inputs, curves: Curves, batch_size: int) -> dict[str, float]:
+def _told(model: AttentionModel, data: inputs.Inputs, curves: Curves, how: TrainConfig) -> dict[str, float]:
     """What a tracker is told of the last epoch, on validation rows where the run has some, else on test rows."""
     names = ("train_loss", "gradient_norm", "seconds", "cpu_seconds")
     entries = {name: getattr(curves, name)[-1] for name in names} | _learned(model)
-    values = epoch_values(entries, math.ceil(len(data.train[0]) / batch_size))
+    values = epoch_values(entries, steps(how.model_dump(), len(data.train[0])))
     held_out = len(data.validation[0]) > 0
     return values | watched(model, data.validation if held_out else data.test, "validation" if held_out else "test")
 

@@ -130,7 +130,7 @@ def validate(raw: Mapping[str, Any]) -> RunConfig:
     types = {"dataset": dataset_type, "normalizer": normalizer_type, "model": MODELS[kind].config}
     typed = _typed_run(**types)
     try:
-        return typed.model_validate(raw)  # type: ignore[no-any-return]
+        return typed.model_validate(raw)
     except ValidationError as error:
         _explain(error, {"": typed, **types})
 
