@@ -56,7 +56,8 @@ function lossSection() {
     found.forEach((losses, index) => {
       sheet.back.append(create("circle", { class: `point ${kinds[index]}`, cx: at, cy: places.y(losses[step]), r: 4 }));
     });
-    const said = alphas.map((alpha, index) => `${shown(found[index][step], 3)} at α = ${alpha}`).join(", ");
+    const exact = (loss) => (loss === 0 ? "exactly 0" : shown(loss, 3));
+    const said = alphas.map((alpha, index) => `${exact(found[index][step])} at α = ${alpha}`).join(", ");
     sheet.say(`Margin ${shown(margin.value, 1)}, ${among.value} classes: loss ${said}.`);
     $("loss-said").textContent = `Loss ${said}.`;
   }
