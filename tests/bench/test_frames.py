@@ -42,6 +42,8 @@ def test_the_last_frame_is_what_the_record_of_the_run_holds(
     with np.load(tmp_path / "new" / NAME, allow_pickle=False) as content:
         assert content["q"].shape == (13,)
         assert content["q"][0] == pytest.approx(1.5572, abs=1e-4)
+        # Adam's first step is the learning rate, whatever the gradient: r = -1 ± 0.005.
+        assert abs(content["q"][1] - content["q"][0]) == pytest.approx(0.00167, abs=1e-5)
         assert content["q"][[6, 12]] == pytest.approx(np.ravel(record.curves["alpha"]), abs=1e-6)
         assert content["steps"].tolist() == list(range(13))
         assert content["weights"][-1] == pytest.approx(np.array(record.attention["map"]["weights"]), abs=1e-6)

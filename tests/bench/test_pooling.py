@@ -156,6 +156,8 @@ def test_a_short_study_lands_in_the_bands(words: tuple[str, ...]) -> None:
         metrics = [made.metrics for made in found[name]]
         assert np.mean([m["accuracy"] for m in metrics]) == pytest.approx(accuracy, abs=0.015)
         assert np.mean([m["informative_mass"] for m in metrics]) == pytest.approx(mass, abs=0.06)
+    learned = [made.metrics["alpha_mean"] or 0.0 for made in found["bounded_entmax"]]
+    assert 1.62 < np.mean(learned) < 2.0  # on its way from 1.557 to sparsemax
 
 
 @pytest.mark.parametrize(
