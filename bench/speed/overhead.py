@@ -65,8 +65,9 @@ def time_overhead(out: Path) -> None:
     print(f"\n{HEADER}\n{line}")
     legend = (
         f"{setting()}; `python {' '.join(SWEEP)} parallel=1` with {FEW} and with {MANY} seeds. A run is what one seed "
-        "more takes; the harness is what is left of it without the training loop and the pass over the test rows: data, initial "
-        "weights, attention statistics, the record. Start-up is what a sweep takes besides its runs, mostly imports."
+        "more takes; the harness is what is left of it without the training loop and the pass over the test rows: "
+        "data, initial weights, attention statistics, the record. Start-up is what a sweep takes besides its runs, "
+        "mostly imports."
     )
     write(out / "overhead", "What the harness costs", legend, [row], [HEADER, RULE, line])
 
@@ -84,9 +85,9 @@ def time_launchers(out: Path) -> None:
         print(_launcher_line(rows[-1]), flush=True)
     legend = (
         f"{setting()}; `python {' '.join(SWEEP)} parallel={WORKERS}` with {FEW * WORKERS} and with {MANY * WORKERS} "
-        f"seeds. A run is what one run more takes each of the {WORKERS} workers. The run itself is the median time in the "
-        "records of the pool, whose workers have all imported; beyond it lie handing the run over, and the start of a "
-        "process and its imports where the run has one of its own."
+        f"seeds. A run is what one run more takes each of the {WORKERS} workers. The run itself is the median time in "
+        "the records of the pool, whose workers have all imported; beyond it lie handing the run over, and the start "
+        "of a process and its imports where the run has one of its own."
     )
     lines = [LAUNCHER_HEADER, LAUNCHER_RULE, *map(_launcher_line, rows)]
     write(out / "launchers", "What launchers cost", legend, rows, lines)
