@@ -82,7 +82,8 @@ def _differences(configs: list[dict[str, Any]]) -> Iterator[str]:
     different = {key: values for key, values in found.items() if len(set(values)) > 1}
     yield from (f"  they differ in {key}: {', '.join(values)}" for key, values in different.items())
     if not different:
-        yield "  their `config` is the same, so they differ in the data or in the version of the protocol"
+        rest = "the data, the version of the protocol or the major version of torch or numpy"
+        yield f"  their `config` is the same, so they differ in {rest}"
 
 
 def _runs(count: int) -> str:

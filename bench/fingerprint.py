@@ -9,6 +9,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
+from bench.provenance import version
 from bench.schema import RunConfig
 
 PROTOCOL = 1
@@ -17,8 +18,8 @@ DIGITS = 12
 ADDED: dict[str, Any] = {"model.kind": "compact", "train.passes": 1, "bounded_entmax.gradient": "exact"}
 """Keys that came after records had been made, with the value that means what was done before: not hashed where they
 have it, so that those records keep their fingerprints. Options go by the name of their source or map."""
-
-
+MAJORS = {"torch": "2", "numpy": "2"}
+"""The major versions that the first records were made with. Others are hashed: their random streams may be others."""
 _NEVER = object()
 
 
@@ -40,6 +41,7 @@ def identify(config: RunConfig, data_hash: str) -> Identity:
         "dataset": _known(config.dataset.source, config.dataset.model_dump(exclude={"name", "epochs"})),
         "model": _known("model", config.model.model_dump()),
         "train": _known("train", config.train.model_dump()),
+        **{name: major for name, first in MAJORS.items() if (major := version(name).partition(".")[0]) != first},
     }
     cell = setting | {"normalizer": _known(config.normalizer.map, config.normalizer.model_dump(exclude={"name"}))}
     return Identity(_hash(cell | {"seed": config.seed}), _hash(cell), _hash(setting))

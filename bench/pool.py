@@ -12,6 +12,7 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 from typing import Any
 
+from bench import interrupts
 from bench.plan import Job
 from bench.work import Outcome, carry_out, write_lost
 
@@ -100,18 +101,12 @@ def _stop(busy: list[tuple[SpawnProcess, Connection]], idle: list[tuple[SpawnPro
 def _work(pipe: Connection) -> None:
     """A worker's life: jobs come in, outcomes go out, until the pipe closes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal sends it to all; the parent decides
-    signal.signal(signal.SIGTERM, interrupt)
+    interrupts.listen(signal.SIGTERM)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     with contextlib.suppress(EOFError, OSError, KeyboardInterrupt):
         while True:
             job, waiting = pipe.recv()
             pipe.send(carry_out(job, wait=waiting))
-
-
-def interrupt(_number: int, _frame: object) -> None:
-    """Signal handler: stop as on Ctrl-C, once."""
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    raise KeyboardInterrupt
 
 
 def _end_with_parent() -> None:

@@ -35,6 +35,7 @@ def _git(*arguments: str) -> str:
     return subprocess.run(command, check=True, capture_output=True, text=True, timeout=30).stdout.strip()
 
 
+@cache
 def version(package: str) -> str:
     try:
         return importlib.metadata.version(package)

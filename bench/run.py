@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from bench import ROOT, inputs, provenance
+from bench import ROOT, inputs, interrupts, provenance
 from bench.allocator import keep_memory
 from bench.arithmetic import Forward, autocast
 from bench.attention_model import AttentionModel, Sizes
@@ -128,6 +128,7 @@ def _measured(config: RunConfig, origin: dict[str, Any], tracker: Tracker, seen:
     reset_peak(device)
 
     def after_epoch(epoch: int, curves: Curves) -> dict[str, Any]:
+        interrupts.check()
         learned = _learned(model)
         with autocast(config.train.precision, device):
             if len(data.validation[0]):

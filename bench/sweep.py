@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bench import planfile, wandb_sweep
+from bench import interrupts, planfile, wandb_sweep
 from bench.launchers.cluster import Cluster, batches, in_batches
 from bench.plan import Job, Plan, cores, plan
-from bench.pool import in_this_process, in_workers, interrupt
+from bench.pool import in_this_process, in_workers
 from bench.progress import Progress, duration
 from bench.records import ARCHIVE, LOCKS, RecordError
 from bench.schema import ConfigError
@@ -78,7 +78,7 @@ def _start(todo: list[Job], raw: Mapping[str, Any], cluster: Cluster | None) -> 
 
 def _make(outcomes: Outcomes, progress: Progress, *, stop: bool, failures: list[Failure]) -> bool:
     """Follow the runs to their end, adding to `failures`; returns whether the sweep was interrupted."""
-    signal.signal(signal.SIGTERM, interrupt)
+    interrupts.listen(signal.SIGINT, signal.SIGTERM)
     try:
         for job, outcome, running in outcomes:
             print(progress.line(job, outcome, running), flush=True)

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
+from bench import interrupts
 from bench.plan import Job
 from bench.work import Outcome, carry_out
 
@@ -50,6 +51,7 @@ class Batch:
             os.environ.pop(name, None)
             if value is not None:
                 os.environ[name] = value
+        interrupts.listen()
         signal.signal(interrupting, _interrupt)
         self.told.touch()
         told = self.outcomes()
@@ -72,10 +74,12 @@ class Batch:
             os.fsync(file.fileno())
 
 
-def _interrupt(number: int, _frame: object) -> None:
-    signal.signal(number, _end)
-    raise KeyboardInterrupt
+def _interrupt(number: int, frame: object) -> None:
+    try:
+        interrupts.ask(number, frame)
+    finally:
+        signal.signal(number, _end)
 
 
 def _end(_number: int, _frame: object) -> None:
-    os._exit(1)  # the interrupt was lost, as in a finalizer it may be
+    os._exit(1)

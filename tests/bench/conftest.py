@@ -31,9 +31,11 @@ def tiny(data_root: Path) -> tuple[str, ...]:
 @pytest.fixture(autouse=True)
 def process_state() -> Iterator[None]:
     """What a sweep changes in its process is put back."""
-    handler, threads, path = signal.getsignal(signal.SIGTERM), torch.get_num_threads(), list(sys.path)
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    threads, path = torch.get_num_threads(), list(sys.path)
     yield
-    signal.signal(signal.SIGTERM, handler)
+    for number, handler in handlers.items():
+        signal.signal(number, handler)
     torch.set_num_threads(threads)
     sys.path[:] = path
 

@@ -142,6 +142,17 @@ def test_the_gradient_matters_and_the_gradient_only() -> None:
     assert exact.setting == published.setting
 
 
+@pytest.mark.parametrize("package", fingerprint.MAJORS)
+def test_another_major_version_of_what_draws_numbers_matters(package: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    versions = dict.fromkeys(fingerprint.MAJORS, "2.99.1")
+    monkeypatch.setattr(fingerprint, "version", lambda name: versions[name])
+    before = of(raw())
+    assert before == of(raw())
+    versions[package] = "3.0.0"
+    after = of(raw())
+    assert not {before.fingerprint, before.cell, before.setting} & {after.fingerprint, after.cell, after.setting}
+
+
 def test_data_and_protocol_matter(monkeypatch: pytest.MonkeyPatch) -> None:
     before = of(raw())
     assert len({before.setting, of(raw(), "f" * 16).setting}) == 2

@@ -59,7 +59,8 @@ def test_another_kind_of_machine_must_come_close(record: Path, capsys: pytest.Ca
     alter(record, metrics=old.metrics | {"test_loss": loss * 1.05}, provenance=old.provenance | OTHER)
     assert verify([str(record), "device=cpu"], CONF) == 0
     out = capsys.readouterr().out
-    assert out.startswith(f"close     {record}\n  (cpu: recorded with another one, now ")
+    assert out.startswith(f"close     {record}\n  (code_version: recorded with test, now ")
+    assert "\n  (cpu: recorded with another one, now " in out
     assert (
         "0 of 1 records are repeated to the bit\n1 of another kind of machine are repeated within the toleranc" in out
     )
