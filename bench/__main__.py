@@ -30,6 +30,9 @@ def main() -> int:
         return COMMANDS[name](arguments)
     except ConfigError as error:
         return _refuse(error)
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return 130
 
 
 def _data(arguments: Sequence[str]) -> int:

@@ -16,6 +16,8 @@ from bench import interrupts
 from bench.plan import Job
 from bench.work import Outcome, carry_out, write_lost
 
+LISTEN_SECONDS = 1.0
+"""How often a sweep looks whether an interrupt got lost."""
 STOP_SECONDS = 15.0
 """How long interrupted workers have to write what they know."""
 
@@ -53,7 +55,9 @@ def in_workers(jobs: Sequence[Job], workers: int) -> Iterator[tuple[Job, Outcome
                     queue.appendleft((job, waiting))
                     continue
                 running.append(_Worker(process, pipe, job))
-            ready = wait([worker.pipe for worker in running] + [worker.process.sentinel for worker in running])
+            watched = [part for worker in running for part in (worker.pipe, worker.process.sentinel)]
+            ready = wait(watched, timeout=LISTEN_SECONDS)
+            interrupts.check()
             for worker in [w for w in running if w.pipe in ready or w.process.sentinel in ready]:
                 running.remove(worker)
                 outcome = _receive(worker)

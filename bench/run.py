@@ -25,7 +25,7 @@ from bench.models import MODELS
 from bench.records import SCHEMA, Record
 from bench.schema import RunConfig, TrainConfig
 from bench.streams import global_stream, stream
-from bench.tracking import Seen, Tracker, attention_maps, open_tracker, watched
+from bench.tracking import NoTracker, Seen, Tracker, attention_maps, open_tracker, watched
 from bench.train import Curves, NonFiniteLossError, Schedule, train
 from normalizers import Normalizer, build, native
 
@@ -39,9 +39,11 @@ def perform(
     tracker hears of it, so that none is lost where a server is slow and somebody will not wait.
     """
     content = heading(config, identity, code)
-    tracker, seen = open_tracker(config, content), Seen()
-    start = time.perf_counter()  # a tracker's own start is none of the run's time
+    tracker: Tracker = NoTracker()
+    seen = Seen()
     try:
+        tracker = open_tracker(config, content)
+        start = time.perf_counter()  # a tracker's own start is none of the run's time
         content |= _measured(config, content["provenance"], tracker, seen) | {"status": "completed"}
         content["metrics"]["wall_seconds"] = time.perf_counter() - start
     except KeyboardInterrupt:
@@ -51,7 +53,8 @@ def perform(
     record = Record.model_validate(content)
     try:
         if keep:
-            keep(record)
+            with interrupts.held():
+                keep(record)
     finally:
         tracker.end(record, seen)
     return record

@@ -123,7 +123,7 @@ def validate(raw: Mapping[str, Any]) -> RunConfig:
     normalizer_type = _choose(raw, "normalizer", "map", REGISTRY, lambda entry: (NormalizerConfig, entry), faults)
     content = raw.get("model")
     kind = content.get("kind", DEFAULT) if isinstance(content, Mapping) else DEFAULT
-    if kind not in MODELS:
+    if not isinstance(kind, str) or kind not in MODELS:
         faults.append(f"model.kind={kind} is unknown{suggest(str(kind), MODELS)}")
     if faults:
         raise ConfigError("\n".join(faults))
@@ -145,8 +145,8 @@ def _choose(
 ) -> type[BaseModel]:
     """The schema of `raw[group]`, which names its entry of `registry` under `key`."""
     content = raw.get(group)
-    if not isinstance(content, Mapping) or content.get(key) not in registry:
-        value = content.get(key) if isinstance(content, Mapping) else content
+    value = content.get(key) if isinstance(content, Mapping) else content
+    if not isinstance(content, Mapping) or not isinstance(value, str) or value not in registry:
         faults.append(f"{group}.{key}={value} is unknown{suggest(str(value), registry)}")
         return BaseModel
     base, signature_of = parts(registry[content[key]])

@@ -1,5 +1,6 @@
 """A sweep: plan everything, skip what is done, make the rest, and say at the end what became of it."""
 
+import contextlib
 import signal
 import sys
 import tempfile
@@ -40,7 +41,7 @@ def sweep(raws: Sequence[Mapping[str, Any]], cluster: Cluster | None = None) -> 
     Raises ConfigError before anything trains where a configuration cannot be run.
     """
     start = time.monotonic()
-    planned = plan(raws, here=cluster is None)
+    planned = plan(raws, here=cluster is None or cluster.here)
     _say_repeated(planned)
     todo, done = _divide(planned.jobs)
     for folder in dict.fromkeys(job.results_dir for job in todo):
@@ -81,6 +82,7 @@ def _make(outcomes: Outcomes, progress: Progress, *, stop: bool, failures: list[
     interrupts.listen(signal.SIGINT, signal.SIGTERM)
     try:
         for job, outcome, running in outcomes:
+            interrupts.check()
             print(progress.line(job, outcome, running), flush=True)
             if outcome.status == "interrupted":
                 return True
@@ -92,7 +94,8 @@ def _make(outcomes: Outcomes, progress: Progress, *, stop: bool, failures: list[
     except KeyboardInterrupt:
         return True
     finally:
-        outcomes.close()  # type: ignore[attr-defined]
+        with contextlib.suppress(KeyboardInterrupt):  # asked for again while the workers stop
+            outcomes.close()  # type: ignore[attr-defined]
     return False
 
 
@@ -119,7 +122,9 @@ def _close(planned: Plan, failures: Sequence[Failure], interrupted: bool, second
     total = len(planned.jobs) + len(planned.unavailable)
     present = sum(_recorded(job) for job in planned.jobs)
     if planned.jobs:
-        print(f"{present} of {total} runs are recorded in {planned.jobs[0].results_dir} ({duration(seconds)})")
+        folders = list(dict.fromkeys(str(job.results_dir) for job in planned.jobs))
+        more = f" and {len(folders) - 1} more folders" if len(folders) > 1 else ""
+        print(f"{present} of {total} runs are recorded in {folders[0]}{more} ({duration(seconds)})")
     if failures:
         print("\n".join(["", *_listed(failures)]), file=sys.stderr)
     if interrupted:

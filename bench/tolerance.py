@@ -13,24 +13,27 @@ from collections.abc import Iterator
 from bench.records import Record
 
 SHARE = 0.03
-"""Accuracy, macro-F1, and support, which are shares of 1; α as well."""
+"""Accuracy, macro-F1, support and mass on informative tokens, which are shares of 1; α as well."""
 LOSS = 0.1
-"""Test and validation loss, relative."""
+"""The test loss, relative."""
 FIRST = 1e-3
 """The training loss of the first epoch, relative."""
-STATED = f"{SHARE:g} of accuracy, macro-F1, support and α, {LOSS:.0%} of a loss, {FIRST:g} of the first training loss"
+STATED = (
+    f"{SHARE:g} for accuracy, macro-F1, support, informative mass and α, {LOSS:.0%} of the test loss, "
+    f"{FIRST:.1%} of the first training loss"
+)
 
 _LIMITS = {
     **dict.fromkeys(("accuracy", "macro_f1", "validation_accuracy", "validation_macro_f1"), SHARE),
-    **dict.fromkeys(("support", "alpha_mean"), SHARE),
-    **dict.fromkeys(("test_loss", "validation_loss"), LOSS),
+    **dict.fromkeys(("support", "informative_mass", "alpha_mean"), SHARE),
+    "test_loss": LOSS,
 }
 
 
 def exceeded(old: Record, new: Record) -> list[str]:
     """A line for each figure of `new` that is too far from that of the record `old`; empty where all are close."""
     return [
-        f"{name}: recorded {was}, now {now}, more than {limit:g} apart"
+        f"{name}: recorded {was}, now {now}, more than {f'{limit:.1%}' if 'loss' in name else f'{limit:g}'} apart"
         for name, was, now, limit in _compared(old, new)
         if (was is None) != (now is None)
         or (was is not None and now is not None and not math.isclose(was, now, **_within(name, limit)))

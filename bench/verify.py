@@ -4,6 +4,7 @@ On the kind of machine that made the record, every number must be the same, bit 
 and training makes more of them, so the result must lie within `bench.tolerance`.
 """
 
+import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -30,6 +31,8 @@ KIND = ("cpu", "kernel", "device", "torch", "numpy")
 """What makes a kind of machine: where one of them differs, last digits may."""
 ORIGIN = ("code_version", *KIND)
 """What is named beside a difference."""
+ALLOWED = ("data.root", "device", "threads", "compile")
+"""How a run is carried out, which its record does not fix."""
 SHOWN = 20
 SAME, CLOSE, DIFFERENT = "identical", "close", "differs"
 
@@ -41,26 +44,36 @@ def verify(arguments: Sequence[str], conf: Path) -> int:
     Raises ConfigError for what is no record of a completed run.
     """
     overrides = [word for word in arguments if "=" in word and not Path(word).exists()]
-    paths = list(_expanded(Path(word) for word in arguments if word not in overrides))
-    if not paths:
+    for word in overrides:
+        if word.partition("=")[0] not in ALLOWED:
+            raise ConfigError(f"{word}: a record is verified as it was made; what may be set is {', '.join(ALLOWED)}")
+    olds = list(_recorded([Path(word) for word in arguments if word not in overrides]))
+    if not olds:
         raise ConfigError("verify needs at least one record: python -m bench verify results/.../seed=0-....json")
     found: Counter[str] = Counter()
-    for path in paths:
-        verdict, faults = _repeat(_completed(path), overrides, conf)
+    for path, old in olds:
+        verdict, faults = _repeat(old, overrides, conf)
         found[verdict] += 1
         print(f"{verdict:<9} {path}", *faults[:SHOWN], sep="\n  ", flush=True)
         if len(faults) > SHOWN:
             print(f"  and {len(faults) - SHOWN} more")
-    print(f"{found[SAME]} of {len(paths)} records are repeated to the bit")
+    print(f"{found[SAME]} of {len(olds)} records are repeated to the bit")
     if found[CLOSE]:
         print(f"{found[CLOSE]} of another kind of machine are repeated within the tolerance: {tolerance.STATED}")
     return 1 if found[DIFFERENT] else 0
 
 
-def _expanded(paths: Iterable[Path]) -> Iterator[Path]:
-    """The paths, with the records below each folder in its place."""
+def _recorded(paths: Sequence[Path]) -> Iterator[tuple[Path, Record]]:
+    """The records of the files, and those of completed runs below the folders; what is left out is said."""
     for path in paths:
-        yield from records.files(path) if path.is_dir() else (path,)
+        if not path.is_dir():
+            yield path, _completed(path)
+            continue
+        for file in records.files(path):
+            try:
+                yield file, _completed(file)
+            except ConfigError as error:
+                print(f"notice: left out: {error}", file=sys.stderr)
 
 
 def differences(old: Record, new: Record) -> list[str]:
@@ -111,6 +124,8 @@ def _repeat(old: Record, overrides: list[str], conf: Path) -> tuple[str, list[st
         now = f"now {identity.fingerprint} on data {data_hash}: not the same run any more"
         return DIFFERENT, [f"fingerprint: {recorded}, {now}"]
     new = perform(config, identity, provenance.code_version())
+    if new.status == "interrupted":
+        raise KeyboardInterrupt
     if new.error:
         return DIFFERENT, [f"{new.error['type']}: {new.error['message']}", *_changed(old, new, ORIGIN)]
     faults = differences(old, new)
@@ -132,8 +147,10 @@ def _changed(old: Record, new: Record, names: Iterable[str]) -> list[str]:
 
 
 def _configuration(old: Record, overrides: list[str], conf: Path) -> RunConfig:
-    """The run's own configuration, with threads and compilation as they were and the rest as it is by default."""
-    how = {"threads": old.provenance.get("threads", 1), "compile": old.provenance.get("compiled", False)}
+    """The run's own configuration, with device, threads and compilation as they were and the rest as by default."""
+    origin = old.provenance
+    how = {"threads": origin.get("threads", 1), "compile": origin.get("compiled", False)}
+    how["device"] = "cpu" if origin.get("device") == "cpu" else "auto"
     words = ["dataset=digits", "normalizer=softmax", *(f"{key}={value}" for key, value in how.items()), *overrides]
     GlobalHydra.instance().clear()
     with initialize_config_dir(str(conf), version_base="1.3"):

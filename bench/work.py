@@ -2,7 +2,7 @@
 
 import contextlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from filelock import Timeout
@@ -52,14 +52,17 @@ def carry_out(job: Job, *, wait: bool) -> Outcome:
 
 
 def write_lost(job: Job, reason: str) -> Outcome:
-    """Record that the process making `job` died, so that the failure outlives the sweep."""
+    """Record that the process making `job` died, so that the failure outlives the sweep. A finished record stays."""
 
     def make(keep: Keep) -> Record:
         record = lost(validate(job.raw), job.identity, job.code, reason)
         keep(record)
         return record
 
-    return _record(job, make, wait=False)
+    outcome = _record(replace(job, force=False), make, wait=False)
+    if outcome.status == "present" and job.force:
+        return Outcome("failed", error=f"{reason}; the finished record that is there stays")
+    return outcome
 
 
 def _record(job: Job, make: Callable[[Keep], Record], *, wait: bool) -> Outcome:

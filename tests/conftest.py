@@ -72,7 +72,7 @@ def fault(request: pytest.FixtureRequest) -> Iterator[Tally]:
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
-    if "fault" not in config.getoption("markexpr"):
+    if config.getoption("markexpr") != "fault":
         return
     reports = [report for kind in terminalreporter.stats.values() for report in kind]
     terminalreporter.section("faults")

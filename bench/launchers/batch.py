@@ -8,9 +8,10 @@ import contextlib
 import json
 import os
 import signal
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
 from bench import interrupts
 from bench.plan import Job
@@ -32,14 +33,17 @@ class Batch:
 
     def outcomes(self) -> dict[int, Outcome]:
         """What is told so far, by the number of the job."""
-        found = {}
+        return {line.pop("number"): Outcome(**line) for line in self._lines() if "number" in line}
+
+    def at(self) -> int | None:
+        """The number of the job that was begun last."""
+        return next((line["begun"] for line in reversed(list(self._lines())) if "begun" in line), None)
+
+    def _lines(self) -> Iterator[dict[str, Any]]:
         with contextlib.suppress(FileNotFoundError):
             for line in self.told.read_text(encoding="utf-8").splitlines():
                 with contextlib.suppress(ValueError):  # a line that its writer's death cut short
-                    content = json.loads(line)
-                    number = content.pop("number")
-                    found[number] = Outcome(**content)
-        return found
+                    yield json.loads(line)
 
     def carry_out(self, interrupting: signal.Signals = signal.SIGINT) -> None:
         """Make the runs, but those that are told already: a job that is started again goes on where it was.
@@ -59,17 +63,18 @@ class Batch:
             for number, job in enumerate(self.jobs):
                 if number in told:
                     continue
+                self._write({"begun": number})
                 outcome = carry_out(job, wait=wait)
                 if outcome.status == "busy":
                     continue
                 told[number] = outcome
-                self._tell(number, outcome)
+                self._write({"number": number, **asdict(outcome)})
                 if outcome.status == "interrupted":
                     return
 
-    def _tell(self, number: int, outcome: Outcome) -> None:
+    def _write(self, content: Mapping[str, Any]) -> None:
         with self.told.open("a", encoding="utf-8") as file:
-            file.write(json.dumps({"number": number, **asdict(outcome)}) + "\n")
+            file.write(json.dumps(content) + "\n")
             file.flush()
             os.fsync(file.fileno())
 

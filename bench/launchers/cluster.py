@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+from bench import interrupts
+from bench.errors import ConfigError
 from bench.launchers.batch import Batch
 from bench.launchers.settings import Settings
 from bench.plan import Job
@@ -23,6 +25,9 @@ SHOWN = 4
 
 class Cluster(Protocol):
     """Where batches are carried out. A handle is whatever stands for a submitted batch."""
+
+    here: bool
+    """Whether runs are made on this machine, so that what it has is asked for beforehand."""
 
     @property
     def settings(self) -> Settings: ...
@@ -68,7 +73,9 @@ class _Running:
                 yield self.batch.jobs[number], outcome
 
     def left(self) -> list[Job]:
-        return [job for number, job in enumerate(self.batch.jobs) if number not in self.seen]
+        """The jobs that nothing was told of, first the one that was begun last."""
+        untold, at = [n for n in range(len(self.batch.jobs)) if n not in self.seen], self.batch.at()
+        return [self.batch.jobs[number] for number in sorted(untold, key=lambda number: number != at)]
 
 
 def batches(jobs: int, cluster: Cluster) -> int:
@@ -83,13 +90,16 @@ def in_batches(jobs: Sequence[Job], cluster: Cluster) -> Iterator[tuple[Job, Out
     into a new one. Closing the iterator, or an interrupt, stops the jobs and lets each record its run as interrupted.
     """
     parent = Path(cluster.settings.folder or jobs[0].results_dir / JOBS)
-    parent.mkdir(parents=True, exist_ok=True)
+    try:
+        parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ConfigError(f"hydra.launcher.folder={parent} cannot be written ({error.strerror})") from error
     folder = Path(tempfile.mkdtemp(prefix="sweep-", dir=parent)).absolute()
     size = cluster.settings.runs_per_job
     waiting = deque(list(jobs[start : start + size]) for start in range(0, len(jobs), size))
     running: list[_Running] = []
     tries: Counter[Path] = Counter()
-    made = 0
+    made, died = 0, False
     try:
         while waiting or running:
             room = len(waiting) if cluster.handed is None else min(len(waiting), cluster.handed - len(running))
@@ -97,8 +107,10 @@ def in_batches(jobs: Sequence[Job], cluster: Cluster) -> Iterator[tuple[Job, Out
                 paths = [folder / f"{made + number}.told" for number in range(room)]
                 new = [Batch(tuple(waiting.popleft()), path, cluster.environment) for path in paths]
                 made += room
-                handles = cluster.submit(new, folder)
-                running += [_Running(handle, batch) for handle, batch in zip(handles, new, strict=True)]
+                with interrupts.held():  # a job that is submitted and not in the list would never be stopped
+                    handles = cluster.submit(new, folder)
+                    running += [_Running(handle, batch) for handle, batch in zip(handles, new, strict=True)]
+            interrupts.check()
             ended = set(cluster.ended([one.handle for one in running]))
             for one in running:
                 for job, outcome in one.news():
@@ -108,6 +120,7 @@ def in_batches(jobs: Sequence[Job], cluster: Cluster) -> Iterator[tuple[Job, Out
                 left = one.left()
                 if not left:
                     continue
+                died = True
                 lost, reason = left.pop(0), cluster.why(one.handle)
                 if left:
                     waiting.append(left)
@@ -121,7 +134,7 @@ def in_batches(jobs: Sequence[Job], cluster: Cluster) -> Iterator[tuple[Job, Out
                 waiting.append([lost])
     finally:
         cluster.stop([one.handle for one in running])
-        if not (running or tries):  # else the logs may be wanted
+        if not (running or died):  # else the logs may be wanted
             shutil.rmtree(folder, ignore_errors=True)
             with contextlib.suppress(OSError):  # another sweep's are there
                 parent.rmdir()

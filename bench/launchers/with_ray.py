@@ -24,6 +24,8 @@ HANDED_ON = "NORMALIZERS_"
 class Ray:
     """Tasks of Ray. A task whose process or node died is not Ray's to repeat, but that of `in_batches`."""
 
+    here = False
+
     def __init__(self, settings: RaySettings, parallel: int | None, threads: int) -> None:
         self.settings = settings
         self.handed = parallel

@@ -85,6 +85,8 @@ class _Submitit(ABC):
 class Local(_Submitit):
     """Processes of this machine, as many at once as the pool would have."""
 
+    here = True
+
     poll_seconds = 0.1
     interrupting = signal.SIGTERM
 
@@ -98,7 +100,7 @@ class Local(_Submitit):
         """Nothing to do."""
 
     def executor(self, folder: Path) -> submitit.AutoExecutor:
-        executor = submitit.AutoExecutor(folder, cluster="local")
+        executor = submitit.AutoExecutor(folder, cluster="local", local_max_num_timeout=self.settings.retries)
         executor.update_parameters(name=NAME, timeout_min=self.settings.minutes)
         return executor
 
@@ -120,6 +122,8 @@ class Local(_Submitit):
 
 class Slurm(_Submitit):
     """Elements of a Slurm array, all submitted at once."""
+
+    here = False
 
     poll_seconds = 1.0
     interrupting = signal.SIGINT  # SIGTERM says that the job may go on for a while

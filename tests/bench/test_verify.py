@@ -72,6 +72,7 @@ def test_another_kind_of_machine_must_come_close(record: Path, capsys: pytest.Ca
         ("metrics", "accuracy", lambda a: a + 0.031),
         ("metrics", "test_loss", lambda loss: 1.2 * loss),
         ("metrics", "alpha_mean", lambda _: None),
+        ("metrics", "macro_f1", lambda score: score - 0.031),
         ("curves", "train_loss", lambda losses: [losses[0] * 1.002, *losses[1:]]),
     ],
 )
@@ -130,3 +131,42 @@ def test_what_is_no_finished_run_is_refused(record: Path, tmp_path: Path) -> Non
 def test_a_folder_stands_for_the_records_below_it(record: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert verify([str(record.parent), "device=cpu"], CONF) == 0
     assert "1 of 1 records are repeated to the bit" in capsys.readouterr().out
+
+
+def test_what_is_no_finished_run_in_a_folder_is_left_out_and_said(
+    record: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = record.with_name("seed=4-x.json")
+    write(other, read(record).model_copy(update={"status": "interrupted"}), record.parent)
+    assert verify([str(record.parent)], CONF) == 0
+    out, err = capsys.readouterr()
+    assert "1 of 1 records are repeated to the bit" in out
+    assert err == f"notice: left out: {other}: this run is interrupted, there is no result to verify\n"
+
+
+def test_an_option_of_the_run_itself_is_refused(record: Path) -> None:
+    with pytest.raises(ConfigError, match=r"train.epochs=3: a record is verified as it was made; .* data.root, device"):
+        verify([str(record), "train.epochs=3"], CONF)
+
+
+def test_an_interrupt_ends_it_and_is_no_difference(record: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_arguments: Any) -> Record:
+        return read(record).model_copy(update={"status": "interrupted", "metrics": {}})
+
+    monkeypatch.setattr("bench.verify.perform", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        verify([str(record)], CONF)
+
+
+def test_the_device_is_that_of_the_record(record: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    def look(config: Any, *_arguments: Any) -> Record:
+        asked.append(config.device)
+        return read(record)
+
+    monkeypatch.setattr("bench.verify.perform", look)
+    verify([str(record)], CONF)
+    alter(record, provenance=read(record).provenance | {"device": "a GPU"})
+    verify([str(record)], CONF)
+    assert asked == ["cpu", "auto"]

@@ -2,13 +2,15 @@
 
 import errno
 import os
+import signal
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import bench.work
-from bench import records
+from bench import interrupts, records
 from bench.plan import Job, plan
 from bench.records import LOCKS
 from bench.work import carry_out, finished, write_lost
@@ -49,6 +51,34 @@ def test_a_run_that_another_sweep_finished_is_not_recorded_as_lost(job: Job) -> 
     assert write_lost(job, "it died").status == "present"
     assert job.path.read_bytes() == before
     assert not (job.results_dir / records.ARCHIVE).exists()
+
+
+def test_a_forced_run_that_is_lost_leaves_the_finished_record(job: Job) -> None:
+    assert carry_out(job, wait=False).status == "completed"
+    before = job.path.read_bytes()
+    outcome = write_lost(replace(job, force=True), "it died")
+    assert (outcome.status, outcome.error) == ("failed", "it died; the finished record that is there stays")
+    assert job.path.read_bytes() == before
+    assert not (job.results_dir / records.ARCHIVE).exists()
+
+
+def test_an_interrupt_while_a_record_is_written_waits_for_it(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
+    fsync = os.fsync
+
+    def interrupted(descriptor: int) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+        fsync(descriptor)
+
+    before = signal.getsignal(signal.SIGINT)
+    interrupts.listen(signal.SIGINT)
+    monkeypatch.setattr(os, "fsync", interrupted)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            carry_out(job, wait=False)
+    finally:
+        signal.signal(signal.SIGINT, before)
+        interrupts.listen()
+    assert records.read(job.path).status == "completed"
 
 
 def test_a_run_that_another_sweep_is_making_is_not_recorded_as_lost(job: Job) -> None:

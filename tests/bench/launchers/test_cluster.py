@@ -12,7 +12,7 @@ import pytest
 import bench.launchers.batch
 from bench import records
 from bench.launchers.batch import Batch
-from bench.launchers.cluster import JOBS, in_batches
+from bench.launchers.cluster import JOBS, _Running, in_batches
 from bench.launchers.settings import Settings
 from bench.plan import Job, plan
 from bench.sweep import sweep
@@ -48,6 +48,7 @@ class Fake:
 
     environment: Mapping[str, str | None] = MappingProxyType({})
     at_once = 2
+    here = False
 
     def __init__(
         self, *, size: int = 1, retries: int = 0, handed: int | None = None, deaths: Sequence[int] = ()
@@ -76,7 +77,7 @@ class Fake:
                 self.deaths.remove(epochs)
                 break
             Batch((job,), one := batch.told.with_suffix(".one")).carry_out()
-            line = json.loads(one.read_text(encoding="utf-8")) | {"number": batch.jobs.index(job)}
+            line = json.loads(one.read_text(encoding="utf-8").splitlines()[-1]) | {"number": batch.jobs.index(job)}
             one.unlink()
             with batch.told.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(line) + "\n")
@@ -174,8 +175,8 @@ def test_a_batch_that_begins_again_goes_on_where_it_was(raws: list[Raw], made: l
     assert made == [5, 4, 3, 2, 1]
     assert one.outcomes() == dict.fromkeys(range(5), DONE)
     lines = one.told.read_text(encoding="utf-8").splitlines(keepends=True)
-    one.told.write_text("".join(lines[:3]) + lines[3][:20], encoding="utf-8")  # it was killed as it wrote the fourth
-    assert list(one.outcomes()) == [0, 1, 2]
+    one.told.write_text("".join(lines[:7]) + lines[7][:20], encoding="utf-8")  # it was killed as it wrote the fourth
+    assert (list(one.outcomes()), one.at()) == ([0, 1, 2], 3)
     one.carry_out()
     assert made[5:] == [2, 1]
 
@@ -198,6 +199,21 @@ def test_a_run_that_another_process_is_at_comes_last_and_is_waited_for(
         1: "present",
         2: "completed",
     }
+
+
+def test_the_run_that_a_dead_batch_was_at_is_the_one_to_blame(
+    raws: list[Raw], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def carry_out(job: Job, **_options: bool) -> Outcome:
+        if job.raw["train"]["epochs"] == 4:
+            raise SystemExit  # as good as dead
+        return Outcome("busy")
+
+    monkeypatch.setattr(bench.launchers.batch, "carry_out", carry_out)
+    one = batch(raws[:3], tmp_path)
+    with pytest.raises(SystemExit):
+        one.carry_out()
+    assert [job.raw["train"]["epochs"] for job in _Running(0, one).left()] == [4, 5, 3]
 
 
 def test_an_interrupted_run_ends_its_batch(raws: list[Raw], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
