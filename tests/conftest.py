@@ -42,7 +42,7 @@ class Tally:
         self.wrong += sum(key not in expected or expected[key] != value for key, value in found.items())
 
     @contextmanager
-    def refused(self, error: type[Exception], match: str = "") -> Iterator[pytest.ExceptionInfo[Exception]]:
+    def refused(self, error: type[Exception], match: str | None = None) -> Iterator[pytest.ExceptionInfo[Exception]]:
         """One injection, which must end in an `error` whose message matches and is what a user sees."""
         self.inject()
         with pytest.raises(error, match=match) as caught:

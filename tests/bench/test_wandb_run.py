@@ -95,7 +95,7 @@ def test_what_was_kept_offline_is_sent_by_the_command_named_and_twice_is_one_run
         environment = os.environ | {"WANDB_BASE_URL": server.url}
         for extra in ([], ["--include-synced"]):
             command = [sys.executable, "-m", *words, *extra]
-            subprocess.run(command, env=environment, check=True, timeout=120, stdin=subprocess.DEVNULL)
+            subprocess.run(command, cwd=tmp_path, env=environment, check=True, timeout=120, stdin=subprocess.DEVNULL)
         assert list(server.runs) == [record.fingerprint]
         assert [line["epoch"] for line in server.history[record.fingerprint].values()] == [1, 2]
         assert server.exit_codes == {record.fingerprint: 0}
