@@ -9,11 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from hydra import compose, initialize_config_dir
-from hydra.core.global_hydra import GlobalHydra
 
 from bench import provenance
-from bench.launcher import plain
+from bench.launcher import composed
 from bench.schema import RunConfig, validate
 from datasets import DataError, manifest
 from normalizers import native
@@ -47,9 +45,7 @@ def doctor(arguments: Sequence[str], conf: Path) -> int:
 
 
 def _config(conf: Path, dataset: str, arguments: Sequence[str]) -> RunConfig:
-    GlobalHydra.instance().clear()
-    with initialize_config_dir(str(conf), version_base="1.3"):
-        return validate(plain(compose("config", [f"dataset={dataset}", "normalizer=softmax", *arguments])))
+    return validate(composed(conf, f"dataset={dataset}", "normalizer=softmax", *arguments))
 
 
 def _software() -> Iterator[Finding]:

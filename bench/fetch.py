@@ -3,11 +3,8 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from hydra import compose, initialize_config_dir
-from hydra.core.global_hydra import GlobalHydra
-
 from bench import inputs
-from bench.launcher import plain
+from bench.launcher import composed
 from bench.schema import ConfigError, suggest, validate
 from datasets import DataError
 
@@ -24,19 +21,16 @@ def fetch(arguments: Sequence[str], conf: Path) -> int:
         if name not in known:
             raise ConfigError(f"the data set {name} is unknown{suggest(name, known)}")
     failures = 0
-    GlobalHydra.instance().clear()
-    with initialize_config_dir(str(conf), version_base="1.3"):
-        for name in names:
-            choices = [f"dataset={name}", "normalizer=softmax", *overrides]
-            config = validate(plain(compose("config", overrides=choices)))
-            try:
-                prepared = inputs.arrays(config)
-            except DataError as error:
-                failures += 1
-                print(f"{name:20} not available: {error}", flush=True)
-                continue
-            rows = f"{len(prepared.train):,} train, {len(prepared.test):,} test"
-            print(f"{name:20} {rows:28} hash {prepared.hash}  {prepared.folder} {prepared.note}".rstrip(), flush=True)
+    for name in names:
+        config = validate(composed(conf, f"dataset={name}", "normalizer=softmax", *overrides))
+        try:
+            prepared = inputs.arrays(config)
+        except DataError as error:
+            failures += 1
+            print(f"{name:20} not available: {error}", flush=True)
+            continue
+        rows = f"{len(prepared.train):,} train, {len(prepared.test):,} test"
+        print(f"{name:20} {rows:28} hash {prepared.hash}  {prepared.folder} {prepared.note}".rstrip(), flush=True)
     if failures:
         print(f"{failures} of {len(names)} data sets are not available; the reasons are above")
     return 1 if failures else 0

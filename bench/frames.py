@@ -12,14 +12,12 @@ from typing import Any
 
 import numpy as np
 import torch
-from hydra import compose, initialize_config_dir
-from hydra.core.global_hydra import GlobalHydra
 from numpy.typing import NDArray
 
 from bench import inputs
 from bench.allocator import keep_memory
 from bench.arithmetic import Forward
-from bench.launcher import plain
+from bench.launcher import composed
 from bench.measure import MAP_ROWS, attention_map
 from bench.run import choose_device, make_model
 from bench.schema import ConfigError, RunConfig, validate
@@ -44,9 +42,7 @@ def frames(arguments: Sequence[str], conf: Path) -> int:
     if len(folders) > 1:
         raise ConfigError(f"frames go into one folder, not into {' and '.join(folders)}")
     folder = Path(folders[0] if folders else "results/attention_pooling")
-    GlobalHydra.instance().clear()
-    with initialize_config_dir(str(conf), version_base="1.3"):
-        config = validate(plain(compose("config", [*USUAL, *(word for word in arguments if "=" in word)])))
+    config = validate(composed(conf, *USUAL, *(word for word in arguments if "=" in word)))
     try:
         content = watched(config)
     except DataError as error:

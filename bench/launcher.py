@@ -3,8 +3,11 @@
 import inspect
 from collections.abc import Sequence
 from copy import deepcopy
+from pathlib import Path
 from typing import Any, get_args
 
+from hydra import compose, initialize_config_dir
+from hydra.core.global_hydra import GlobalHydra
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.utils import JobReturn, JobStatus
 from hydra.errors import HydraException
@@ -32,6 +35,13 @@ def plain(config: DictConfig) -> dict[str, Any]:
         return OmegaConf.to_container(config, resolve=True)  # type: ignore[return-value]
     except OmegaConfBaseException as error:
         raise ConfigError(f"{error.full_key}: {str(error).splitlines()[0]}") from error
+
+
+def composed(conf: Path, *words: str) -> dict[str, Any]:
+    """The resolved configuration that the overrides `words` give, for commands that Hydra does not start."""
+    GlobalHydra.instance().clear()
+    with initialize_config_dir(str(conf), version_base="1.3"):
+        return plain(compose("config", list(words)))
 
 
 def _write_reals(config: DictConfig) -> None:

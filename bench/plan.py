@@ -149,6 +149,11 @@ def _job(raw: Mapping[str, Any], config: RunConfig, prepared: Prepared, code: Ma
     )
 
 
+def at_once(raw: Mapping[str, Any]) -> int:
+    """How many runs are made at the same time on this machine: `parallel`, else as many as fit by their threads."""
+    return raw["parallel"] or max(1, cores() // raw["threads"])  # type: ignore[no-any-return]
+
+
 def cores() -> int:
     """The processors that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -8,15 +8,13 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from hydra import compose, initialize_config_dir
-from hydra.core.global_hydra import GlobalHydra
-
 import wandb
+
 from bench import records
 from bench.comparison import Comparison, find, log
 from bench.errors import ConfigError, suggest
 from bench.fingerprint import PROTOCOL, identify
-from bench.launcher import plain
+from bench.launcher import composed
 from bench.logged import described, history, summary
 from bench.records import Record
 from bench.schema import RunConfig, TrackerConfig, validate
@@ -91,9 +89,7 @@ def _read(arguments: Sequence[str], conf: Path) -> tuple[list[Path], RunConfig, 
     for folder in folders:
         if not folder.is_dir():
             raise ConfigError(f"publish: {folder} is no folder")
-    GlobalHydra.instance().clear()
-    with initialize_config_dir(str(conf), version_base="1.3"):
-        raw = plain(compose("config", ["dataset=digits", "normalizer=softmax", "tracker=wandb", *words]))
+    raw = composed(conf, "dataset=digits", "normalizer=softmax", "tracker=wandb", *words)
     if not any(word.startswith("tracker.dir=") for word in words):
         raw["tracker"]["dir"] = str(folders[0] / ".wandb")
     return folders, validate(raw), raw

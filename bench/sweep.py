@@ -12,7 +12,7 @@ from typing import Any
 
 from bench import interrupts, planfile, wandb_sweep
 from bench.launchers.cluster import Cluster, batches, in_batches
-from bench.plan import Job, Plan, cores, plan
+from bench.plan import Job, Plan, at_once, plan
 from bench.pool import in_this_process, in_workers
 from bench.progress import Progress, duration
 from bench.records import ARCHIVE, LOCKS, RecordError
@@ -73,7 +73,7 @@ def _start(todo: list[Job], raw: Mapping[str, Any], cluster: Cluster | None) -> 
     if cluster:
         cluster.connect()
         return min(cluster.at_once, batches(len(todo), cluster)), in_batches(todo, cluster)
-    workers = min(raw["parallel"] or max(1, cores() // raw["threads"]), len(todo))
+    workers = min(at_once(raw), len(todo))
     return workers, in_workers(todo, workers) if workers > 1 else in_this_process(todo)
 
 

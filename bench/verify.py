@@ -10,12 +10,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from hydra import compose, initialize_config_dir
-from hydra.core.global_hydra import GlobalHydra
-
 from bench import inputs, provenance, records, tolerance
 from bench.fingerprint import identify
-from bench.launcher import plain
+from bench.launcher import composed
 from bench.records import Record, RecordError
 from bench.run import perform
 from bench.schema import ConfigError, RunConfig, validate
@@ -152,7 +149,4 @@ def _configuration(old: Record, overrides: list[str], conf: Path) -> RunConfig:
     how = {"threads": origin.get("threads", 1), "compile": origin.get("compiled", False)}
     how["device"] = "cpu" if origin.get("device") == "cpu" else "auto"
     words = ["dataset=digits", "normalizer=softmax", *(f"{key}={value}" for key, value in how.items()), *overrides]
-    GlobalHydra.instance().clear()
-    with initialize_config_dir(str(conf), version_base="1.3"):
-        raw = plain(compose("config", overrides=words))
-    return validate(raw | old.config)
+    return validate(composed(conf, *words) | old.config)

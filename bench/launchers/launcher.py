@@ -10,7 +10,7 @@ from omegaconf import OmegaConf
 from bench import launcher
 from bench.launchers.cluster import Cluster
 from bench.launchers.settings import LocalSettings, RaySettings, SlurmSettings, check_runs, validate_settings
-from bench.plan import cores
+from bench.plan import at_once
 from bench.schema import ConfigError
 from bench.sweep import sweep
 
@@ -51,7 +51,7 @@ class SubmititLocalLauncher(_ClusterLauncher):
         typed = validate_settings(settings, LocalSettings)
         from bench.launchers.with_submitit import Local
 
-        return Local(typed, raws[0]["parallel"] or max(1, cores() // raws[0]["threads"]))
+        return Local(typed, at_once(raws[0]))
 
 
 class SubmititSlurmLauncher(_ClusterLauncher):
