@@ -44,6 +44,7 @@ def process_state() -> Iterator[None]:
 def fresh_wandb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """W&B as in a process that has not used it: no key, nothing said, no server lost, and nothing of it at home."""
     import wandb
+
     from bench import wandb_run
 
     monkeypatch.delenv("WANDB_API_KEY", raising=False)
