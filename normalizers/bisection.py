@@ -5,17 +5,19 @@ lo = min(y) - 1 and hi = -n^(1-α). Differentiating through the loop is therefor
 
     p = [y - τ]₊^{1/(α-1)} / Σ,   τ = w lo + (1-w) hi,   w held constant,
 
-which needs no graph of the loop. Nor does it need the loop: bisection halves its bracket around the exact threshold,
-which the exact weights tell, and so where it ends is known. Against the exact Jacobian this gradient is off: it is kept
-for comparison.
+which needs no graph of the loop; a native kernel carries it out where there is one. Nor does it need the loop:
+bisection halves its bracket around the exact threshold, which the exact weights tell, and so where it ends is known.
+Against the exact Jacobian this gradient is off: it is kept for comparison.
 Domain: α > 1.
 """
 
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
+from torch.autograd import Function
 
+from . import native
 from .implicit import implicit
 from .newton import solve_entmax
 from .rows import kept, on_rows, per_row
@@ -44,9 +46,47 @@ def entmax_through_bisection(
 
     def row_map(rows: Tensor) -> Tensor:
         shaped = per_row(alpha, scores, dim, "alpha") if alpha.ndim else alpha
-        return _rows_through_bisection(rows, shaped.to(rows.dtype) - 1, steps)
+        shaped = shaped.to(rows.dtype)
+        if _transformed():
+            return _rows_through_bisection(rows, shaped - 1, steps)
+        weights: Tensor = _ByKernel.apply(rows, shaped.expand(*rows.shape[:-1], 1), steps)
+        return weights
 
     return on_rows(row_map, scores, dim, mask)
+
+
+def _transformed() -> bool:
+    """Whether a compiler, a transform of `torch.func` or forward mode looks on, who would not see into a kernel."""
+    forward_mode = torch.autograd.forward_ad._current_level >= 0
+    return bool(torch.compiler.is_compiling() or forward_mode or torch._C._functorch.peek_interpreter_stack())
+
+
+class _ByKernel(Function):
+    """`_rows_through_bisection` by a kernel that keeps no more than the weights; by itself where no kernel serves."""
+
+    @staticmethod
+    def forward(ctx: Any, rows: Tensor, alpha: Tensor, steps: int) -> Tensor:
+        ctx.steps = steps
+        result = native.bisected_forward(rows, alpha, steps)
+        if result is None:
+            ctx.save_for_backward(rows, alpha)
+            return _rows_through_bisection(rows, alpha - 1, steps)
+        ctx.save_for_backward(rows, alpha, *result)
+        return result[0]
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor, None]:
+        rows, alpha, *made = ctx.saved_tensors
+        again = torch.is_grad_enabled()  # someone wants to differentiate this too
+        fast = native.bisected_backward(grads[0], rows, alpha, ctx.steps, *made) if made and not again else None
+        if fast is not None:
+            return *fast, None
+        with torch.enable_grad():
+            if not again:
+                rows, alpha = rows.detach().requires_grad_(), alpha.detach().requires_grad_()
+            p = _rows_through_bisection(rows, alpha - 1, ctx.steps)
+        by_rows, by_alpha = torch.autograd.grad(p, (rows, alpha), grads, create_graph=again, materialize_grads=True)
+        return by_rows, by_alpha, None
 
 
 def _rows_through_bisection(rows: Tensor, a: Tensor, steps: int) -> Tensor:

@@ -42,10 +42,35 @@ def entmax_forward(rows: Tensor, alpha: Tensor) -> Tensor | None:
     return _forward("entmax", rows, each=_per_row(alpha, rows))
 
 
+def bisected_forward(rows: Tensor, alpha: Tensor, steps: int) -> tuple[Tensor, Tensor] | None:
+    """The weights that `steps` of bisection leave, and the largest exact weight of each row; see ../bisection.py."""
+    weights = entmax_forward(rows, alpha)
+    kernels = _kernels(rows)
+    if weights is None or kernels is None:
+        return None
+    largest, rows, each = weights.amax(-1, keepdim=True), rows.contiguous(), _per_row(alpha, rows)
+    kernels.bisected_forward(_pointer(rows), _pointer(each), _pointer(weights), *_sizes(rows), ctypes.c_int(steps))
+    return weights, largest
+
+
+def bisected_backward(
+    grad: Tensor, rows: Tensor, alpha: Tensor, steps: int, p: Tensor, largest: Tensor
+) -> tuple[Tensor, Tensor] | None:
+    """The gradient in `rows`, and in α of each row, of weights `p` that `bisected_forward` gave with `largest`."""
+    kernels = _kernels(p)
+    if kernels is None or not _plain_float32(grad):
+        return None
+    rows, grad, each = rows.contiguous(), grad.contiguous(), _per_row(alpha, rows)
+    product, per_row = torch.empty_like(p), torch.empty_like(largest)
+    inputs = map(_pointer, (rows, p, grad, largest, each, product, per_row))
+    kernels.bisected_backward(*inputs, *_sizes(p), ctypes.c_int(steps))
+    return product, per_row
+
+
 def backward(grad: Tensor, p: Tensor, alpha: float | Tensor) -> tuple[Tensor, Tensor | None] | None:
     """What `normalizers.implicit.backward_product` gives."""
     kernels = _kernels(p)
-    if kernels is None or grad.dtype != torch.float32 or not _plain(grad) or not _has_memory(grad):
+    if kernels is None or not _plain_float32(grad):
         return None
     if torch.autograd.forward_ad._current_level >= 0:  # a kernel would lose the tangents of forward over reverse mode
         return None
@@ -101,6 +126,10 @@ def _kernels(rows: Tensor) -> Any:
 def _plain(tensor: Tensor) -> bool:
     """Whether the values of `tensor` are what lies at its address: no subclass, no lazy sign, no symbolic zero."""
     return type(tensor) in (Tensor, torch.nn.Parameter) and not tensor.is_neg() and not tensor._is_zerotensor()
+
+
+def _plain_float32(grad: Tensor) -> bool:
+    return grad.dtype == torch.float32 and _plain(grad) and _has_memory(grad)
 
 
 def _has_memory(tensor: Tensor) -> bool:

@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 
 SOURCE = Path(__file__).with_name("kernels.c")
-HEADERS = ("entmax.h", "topk.h", "tiles.h", "elementary.h", "vectors.h")
+HEADERS = ("bisection.h", "entmax.h", "topk.h", "tiles.h", "elementary.h", "vectors.h")
 # Not -ffast-math: linked with it, a library changes the rounding of the whole process.
 FLAGS = ("-O3", "-march=native", "-fno-trapping-math", "-fno-math-errno", "-shared", "-fPIC")
 THREADS = "-fopenmp"

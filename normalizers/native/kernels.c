@@ -6,6 +6,7 @@
    A lane that has settled stays as it is while others go on, so a row's result depends neither on the rows beside it nor
    on the number of threads. */
 
+#include "bisection.h"
 #include "entmax.h"
 #include "topk.h"
 
@@ -31,6 +32,20 @@ void topk_forward(const float *x, float *p, int64_t rows, int64_t n, int threads
 #pragma omp for schedule(static)
     for (int64_t r = 0; r < rows; r++) topk_row(x + r * n, p + r * n, z, n, k, ratio);
     free(z);
+  }
+}
+
+/* `p` holds the exact weights. */
+void bisected_forward(const float *x, const float *alpha, float *p, int64_t rows, int64_t n, int threads, int steps) {
+#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1 && rows * n >= PARALLEL_FROM)
+  for (int64_t r = 0; r < rows; r++) bisected_row(x + r * n, alpha[r] - 1.0f, steps, p + r * n, n);
+}
+
+void bisected_backward(const float *x, const float *p, const float *g, const float *largest, const float *alpha, float *dx,
+                       float *dalpha, int64_t rows, int64_t n, int threads, int steps) {
+#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1 && rows * n >= PARALLEL_FROM)
+  for (int64_t r = 0; r < rows; r++) {
+    dalpha[r] = bisected_back(x + r * n, p + r * n, g + r * n, largest[r], alpha[r] - 1.0f, steps, dx + r * n, n);
   }
 }
 

@@ -1,9 +1,11 @@
 """The published gradient: the closed form against autograd through the bisection loop itself."""
 
+from contextlib import nullcontext
+
 import pytest
 import torch
 
-from normalizers import entmax, entmax_through_bisection
+from normalizers import entmax, entmax_through_bisection, native
 
 
 def bisect_in_the_graph(z, alpha, steps=18):
@@ -72,3 +74,42 @@ def test_in_float32_a_threshold_is_at_most_one_cell_off():
     cell = (z.amax(-1) - z.amin(-1)).max() / 2 / 2**18
     assert (ours.max(-1).values - loop.max(-1).values).abs().max() < 4 * cell
     assert ((ours > 0) != (loop > 0)).float().mean() < 1e-4
+
+
+@pytest.mark.parametrize("n", [1, 2, 17, 97, 513])
+@pytest.mark.parametrize("alpha", [1.05, 1.5, 1.93])
+def test_the_kernel_computes_what_torch_does(n, alpha):
+    generator = torch.Generator().manual_seed(n)
+    z = torch.randn(7, 3, n, generator=generator) * 2
+    z[0, 0] = -torch.inf
+    z[1, 1, : n // 2] = -torch.inf
+    z[2, 2, 0] = torch.nan
+    z[3] = z[3].round()  # several largest and smallest
+    weight = torch.randn(7, 3, n, generator=generator)
+    results = []
+    for scores, without in ((z, nullcontext()), (z.double(), native.switched_off())):
+        zi = scores.clone().requires_grad_()
+        ai = torch.full((7, 3, 1), alpha, dtype=zi.dtype, requires_grad=True)
+        with without:
+            p = entmax_through_bisection(zi, ai)
+            results.append((p.detach(), *torch.autograd.grad(p, (zi, ai), weight.to(p.dtype))))
+    assert results[0][0][2, 2].isnan().all()
+    assert results[1][0][2, 2].isnan().all()
+    others = torch.ones(7, 3, dtype=torch.bool)
+    others[2, 2] = False
+    for kernel, in_torch, bound in zip(*results, (2e-5, 1e-4, 1e-4), strict=True):
+        torch.testing.assert_close(kernel[others].double(), in_torch[others], atol=bound, rtol=1e-4)
+
+
+def test_the_second_derivative_is_that_of_the_formula():
+    generator = torch.Generator().manual_seed(9)
+    z, weight = torch.randn(4, 17, generator=generator), torch.randn(4, 17, generator=generator)
+    second = []
+    for dtype in (torch.float32, torch.float64):
+        zi, ai = z.to(dtype).requires_grad_(), torch.tensor(1.4, dtype=dtype, requires_grad=True)
+        p = entmax_through_bisection(zi, ai)
+        first = torch.autograd.grad((p * weight.to(dtype)).sum(), (zi, ai), create_graph=True)
+        second.append(torch.autograd.grad(first[0].square().sum() + first[1] ** 2, (zi, ai)))
+    for single, double in zip(*second, strict=True):
+        torch.testing.assert_close(single.double(), double, atol=1e-3, rtol=1e-3)
+        assert double.abs().max() > 0
