@@ -1,4 +1,4 @@
-"""What the harness asks of any model: class scores, the attention weights behind them, and its normalizers."""
+"""What the harness asks of any model: scores, the attention weights behind them, and its normalizers."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -27,9 +27,14 @@ class Sizes:
         """How many keys a row of attention has."""
         return self.tokens
 
+    @property
+    def fewest_keys(self) -> int:
+        """How many it has in the shortest rows of a run."""
+        return self.keys
+
 
 class AttentionModel(nn.Module, ABC):
-    """A classifier with `shape.blocks` blocks of attention and `shape.heads` heads in each."""
+    """A model with `shape.blocks` blocks of attention and `shape.heads` heads in each."""
 
     shape: Sizes
 
@@ -39,6 +44,7 @@ class AttentionModel(nn.Module, ABC):
 
         `tokens` is (batch, tokens, inputs) or ids (batch, tokens). The last keys are the tokens in their order. The
         class scores come from the first query of the last block; `full_rows` asks for the weights of all queries.
+        A model that writes sequences gives scores (batch, classes, tokens), of what follows each token.
         """
 
     @abstractmethod

@@ -10,9 +10,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from bench import sequences
 from bench.attention_model import Sizes
 from bench.models import MODELS
-from bench.schema import ConfigError, ImageConfig, RunConfig, TokensConfig
+from bench.schema import ConfigError, ImageConfig, RunConfig, SequencesConfig, TokensConfig
 from datasets import Prepared, Subset, channel_statistics, counts, patches, prepare, subset
 
 
@@ -43,36 +44,46 @@ def shape(config: RunConfig, prepared: Prepared) -> Sizes:
     """The sizes of the run's model.
 
     Raises ConfigError, naming the key, where the patch does not fit the images, the rows asked for are not there or the
-    model takes no ids.
+    model takes no data of this kind.
     """
-    kind = config.model.kind
-    if prepared.kind == "tokens" and not MODELS[kind].takes_ids:
+    kind, takes = config.model.kind, MODELS[config.model.kind].takes
+    if prepared.kind not in takes:
+        fitting = " or ".join(f"model={name}" for name, entry in MODELS.items() if prepared.kind in entry.takes)
         raise ConfigError(
-            f"model.kind={kind} takes vectors, and dataset.source={config.dataset.source} gives ids of tokens; "
-            "choose another data set, or model=compact"
+            f"model.kind={kind} takes data of kind {' or '.join(takes)}, and dataset.source={config.dataset.source} "
+            f"gives {prepared.kind}; choose another data set, or {fitting}"
         )
-    data = config.dataset
     try:
-        counts(
-            len(prepared.train),
-            len(prepared.test),
-            train_limit=data.train_limit,
-            test_limit=data.test_limit,
-            validation=data.validation,
-        )
-        tokens, inputs = prepared.train.x.shape[1], prepared.vocabulary or prepared.train.x.shape[-1]
-        if isinstance(config.dataset, ImageConfig):
-            _, tokens, inputs = patches(prepared.train.x[:1], config.dataset.patch).shape
+        sizes = _sizes(config, prepared)
     except ValueError as error:
         raise ConfigError(f"dataset.{error}") from error
     return MODELS[kind].shape(
-        inputs=inputs,
-        tokens=tokens,
-        classes=prepared.classes,
-        tokens_are_ids=prepared.kind == "tokens",
+        tokens_are_ids=prepared.kind in ("tokens", "sequences"),
         mask_padding=isinstance(config.dataset, TokensConfig) and config.dataset.mask_padding,
+        **sizes,
         **config.model.model_dump(exclude={"kind"}),
     )
+
+
+def _sizes(config: RunConfig, prepared: Prepared) -> dict[str, int]:
+    """What the data say of a model's sizes. Raises ValueError where the rows asked for are not there."""
+    data, x = config.dataset, prepared.train.x
+    if isinstance(data, SequencesConfig):
+        sequences.check_rows(config, prepared)
+        classes = inputs = prepared.vocabulary or 0
+        lengths = [int((part.x != 0).sum(1).min()) for part in (prepared.train, prepared.test)]
+        return {"inputs": inputs, "classes": classes, "tokens": prepared.test.x.shape[1], "shortest": min(lengths)}
+    counts(
+        len(prepared.train),
+        len(prepared.test),
+        train_limit=data.train_limit,
+        test_limit=data.test_limit,
+        validation=data.validation,
+    )
+    tokens, inputs = x.shape[1], prepared.vocabulary or x.shape[-1]
+    if isinstance(data, ImageConfig):
+        _, tokens, inputs = patches(x[:1], data.patch).shape
+    return {"inputs": inputs, "classes": prepared.classes, "tokens": tokens}
 
 
 def rows(config: RunConfig, prepared: Prepared) -> Subset:

@@ -53,7 +53,7 @@ class Dropout(nn.Module):
 class Attention(nn.Module):
     """Multi-head attention whose scores q·k/√d go through `normalizer`."""
 
-    def __init__(self, shape: Shape, normalizer: Normalizer) -> None:
+    def __init__(self, shape: Sizes, normalizer: Normalizer) -> None:
         super().__init__()
         self.heads = shape.heads
         self.query_key_value = nn.Linear(shape.width, 3 * shape.width)
@@ -66,8 +66,13 @@ class Attention(nn.Module):
         Returns the result, in the shape of `rows`, and the weights (batch, heads, queries, keys).
         """
         q, k, v = (self._split(projected) for projected in self._project(x, rows))
-        weights = self.normalizer((q * q.shape[-1] ** -0.5) @ k.mT, mask, q)
+        weights: Tensor = self.normalizer(self.scores(q, k), mask, q)
         return self.output((weights @ v).transpose(1, 2).flatten(2)), weights
+
+    def scores(self, q: Tensor, k: Tensor) -> Tensor:
+        """Scores (batch, heads, queries, keys) of queries and keys (batch, heads, …, width of a head)."""
+        scores: Tensor = (q * q.shape[-1] ** -0.5) @ k.mT
+        return scores
 
     def _project(self, x: Tensor, rows: Tensor) -> Sequence[Tensor]:
         width = x.shape[-1]

@@ -7,9 +7,12 @@ from typing import Any, Literal
 from pydantic import Field, model_validator
 
 from bench.attention_model import AttentionModel, Sizes
+from bench.causal import CausalShape, CausalTransformer
 from bench.model import CompactClassifier, Shape
 from bench.pooling import AttentionPooling
+from bench.positions import Positions
 from bench.strict import Strict
+from datasets import Kind
 from normalizers import Normalizer
 
 
@@ -40,19 +43,34 @@ class PoolingConfig(ModelConfig):
     blocks: Literal[1]
 
 
+class CausalConfig(ModelConfig):
+    kind: Literal["causal"]
+    feed_forward: int = Field(ge=1)
+    positions: Positions
+
+    @model_validator(mode="after")
+    def _heads_have_positions(self) -> "CausalConfig":
+        if self.positions == "nape" and self.heads % 2:
+            raise ValueError(f"positions=nape gives half of the heads a bias, and heads={self.heads} is odd")
+        if self.positions == "rope" and self.width // self.heads % 2:
+            raise ValueError(f"positions=rope turns pairs, and width/heads={self.width // self.heads} is odd")
+        return self
+
+
 @dataclass(frozen=True)
 class Entry:
-    """`build(shape, normalizers)` makes the model; `takes_ids` says whether its tokens may be ids."""
+    """`build(shape, normalizers)` makes the model; `takes` says of which kinds its data may be."""
 
     config: type[ModelConfig]
     shape: type[Sizes]
     build: Callable[[Any, Sequence[Normalizer]], AttentionModel]
-    takes_ids: bool = True
+    takes: tuple[Kind, ...]
 
 
 MODELS: dict[str, Entry] = {
-    "compact": Entry(CompactConfig, Shape, CompactClassifier),
-    "attention_pooling": Entry(PoolingConfig, Sizes, AttentionPooling, takes_ids=False),
+    "compact": Entry(CompactConfig, Shape, CompactClassifier, takes=("image", "tokens", "vectors")),
+    "attention_pooling": Entry(PoolingConfig, Sizes, AttentionPooling, takes=("image", "vectors")),
+    "causal": Entry(CausalConfig, CausalShape, CausalTransformer, takes=("sequences",)),
 }
 DEFAULT = "compact"
 """The model of records made before there was a choice."""

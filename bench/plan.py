@@ -115,7 +115,7 @@ def _check_rows(config: RunConfig, prepared: Prepared, shape: Sizes) -> None:
     normalizer = make_normalizer(config).eval()
     kept = slots = shape.keys
     try:
-        normalizer.check_length(slots)
+        normalizer.check_length(shape.fewest_keys)
         if shape.mask_padding:
             kept = slots - shape.tokens + _shortest(config, prepared)
             scores = torch.zeros(1, shape.heads, slots, slots)

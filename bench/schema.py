@@ -44,7 +44,19 @@ class VectorsConfig(DatasetConfig):
     """Nothing beyond the source's own options."""
 
 
-BASES: dict[Kind, type[DatasetConfig]] = {"image": ImageConfig, "tokens": TokensConfig, "vectors": VectorsConfig}
+class SequencesConfig(DatasetConfig):
+    """`train_limit` sequences are drawn anew for each epoch; `test_limit` of each length are taken from the pool."""
+
+    train_limit: int = Field(ge=1)
+    validation: Literal[0]
+
+
+BASES: dict[Kind, type[DatasetConfig]] = {
+    "image": ImageConfig,
+    "tokens": TokensConfig,
+    "vectors": VectorsConfig,
+    "sequences": SequencesConfig,
+}
 
 
 class NormalizerConfig(Strict):
@@ -62,6 +74,9 @@ class TrainConfig(Strict):
     weight_decay: float = Field(ge=0)
     clip_norm: float = Field(gt=0)
     precision: Literal["float32", "bf16"]
+    beta2: float = Field(default=0.999, ge=0, lt=1)
+    warmup: int = Field(default=0, ge=0)
+    decay: Literal["none", "cosine"] = "none"
 
 
 class DataConfig(Strict):

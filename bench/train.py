@@ -1,11 +1,11 @@
-"""The training loop: AdamW at a constant rate, clipped gradients, cross-entropy. It knows nothing of the model."""
+"""The training loop: AdamW, clipped gradients, cross-entropy. It knows nothing of the model."""
 
 import itertools
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
@@ -14,7 +14,7 @@ from torch.nn import functional as F
 
 @dataclass(frozen=True)
 class Schedule:
-    """How long and how to train; see `conf/train`."""
+    """How long and how to train; see `conf/train`. The rate rises over `warmup` steps, and may then fall to 0."""
 
     epochs: int
     batch_size: int | None
@@ -22,6 +22,19 @@ class Schedule:
     weight_decay: float
     clip_norm: float
     passes: int = 1
+    beta2: float = 0.999
+    warmup: int = 0
+    decay: Literal["none", "cosine"] = "none"
+
+    def steps(self, rows: int) -> int:
+        """The number of steps of one epoch over so many rows."""
+        return self.passes * (1 if self.batch_size is None else -(-rows // self.batch_size))
+
+    def rate(self, step: int, steps: int) -> float:
+        """The learning rate of step 0 … `steps` - 1 of the whole training."""
+        rise = min(1.0, (step + 1) / self.warmup) if self.warmup else 1.0
+        fall = (1 + math.cos(math.pi * step / steps)) / 2 if self.decay == "cosine" else 1.0
+        return self.learning_rate * rise * fall
 
 
 @dataclass
@@ -50,30 +63,55 @@ def train(
 ) -> Curves:
     """Train `model`, whose class scores for inputs are `forward(inputs)`, on rows `x` with classes `y`.
 
-    `order` draws the batches; an epoch is `schedule.passes` passes over the rows. `after_epoch(epoch, curves)` runs
-    outside the clock; what it returns joins them. Raises NonFiniteLossError at the end of an epoch whose mean loss is
-    not finite.
+    `order` draws the batches; an epoch is `schedule.passes` passes over the rows. For `after_epoch` and what is raised
+    see `train_on`.
     """
-    optimizer = make_optimizer(model, schedule)
-    curves = Curves()
 
     def one_pass() -> Iterator[tuple[Tensor, Tensor]]:
         if schedule.batch_size is None:
             return iter([(x, y)])
         return ((x[batch], y[batch]) for batch in batches(len(x), schedule.batch_size, order, x.device))
 
+    def one_epoch() -> Iterable[tuple[Tensor, Tensor]]:
+        return itertools.chain.from_iterable(one_pass() for _ in range(schedule.passes))
+
+    return train_on(model, forward, one_epoch, schedule.steps(len(x)), schedule, after_epoch)
+
+
+def train_on(
+    model: nn.Module,
+    forward: Callable[[Tensor], Tensor],
+    one_epoch: Callable[[], Iterable[tuple[Tensor, Tensor]]],
+    steps_per_epoch: int,
+    schedule: Schedule,
+    after_epoch: Callable[[int, Curves], dict[str, Any]],
+) -> Curves:
+    """Train `model` on the batches (inputs, classes) of as many epochs, each of `steps_per_epoch`.
+
+    `after_epoch(epoch, curves)` runs outside the clock; what it returns joins the curves. Raises NonFiniteLossError at
+    the end of an epoch whose mean loss is not finite.
+    """
+    optimizer = make_optimizer(model, schedule)
+    curves = Curves()
+    device = next(model.parameters()).device
+    changes = schedule.warmup > 0 or schedule.decay != "none"
+    total = 0
     for epoch in range(1, schedule.epochs + 1):
         model.train()
         start, cpu_start = time.perf_counter(), time.process_time()
-        loss_sum = torch.zeros((), device=x.device)
-        norm_sum = torch.zeros((), device=x.device)
-        steps = 0
-        for rows, classes in itertools.chain.from_iterable(one_pass() for _ in range(schedule.passes)):
+        loss_sum = torch.zeros((), device=device)
+        norm_sum = torch.zeros((), device=device)
+        steps = seen = 0
+        for rows, classes in one_epoch():
+            if changes:
+                optimizer.param_groups[0]["lr"] = schedule.rate(total, schedule.epochs * steps_per_epoch)
             loss, norm = step(model, forward, optimizer, rows, classes, schedule.clip_norm)
             norm_sum += norm
             loss_sum += loss * len(rows)
+            seen += len(rows)
             steps += 1
-        mean_loss = loss_sum.item() / (len(x) * schedule.passes)
+            total += 1
+        mean_loss = loss_sum.item() / seen
         curves.seconds.append(time.perf_counter() - start)
         curves.cpu_seconds.append(time.process_time() - cpu_start)
         mean_norm = norm_sum.item() / steps
@@ -91,8 +129,8 @@ def train(
 
 def make_optimizer(model: nn.Module, schedule: Schedule) -> torch.optim.Optimizer:
     """AdamW, in one fused pass over the parameters."""
-    rate, decay = schedule.learning_rate, schedule.weight_decay
-    return torch.optim.AdamW(model.parameters(), lr=rate, weight_decay=decay, fused=True)
+    rate, decay, betas = schedule.learning_rate, schedule.weight_decay, (0.9, schedule.beta2)
+    return torch.optim.AdamW(model.parameters(), lr=rate, betas=betas, weight_decay=decay, fused=True)
 
 
 def step(

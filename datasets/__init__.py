@@ -10,6 +10,8 @@ torchvision and scikit-learn are imported only while a data set is built, so imp
 from datasets.arrays import Arrays, DataError, Kind, Prepared, Rows, Source
 from datasets.pixels import channel_statistics, patches
 from datasets.registry import SOURCES
+from datasets.sequence_tasks import Sequences
+from datasets.sequences import Maker, doublings
 from datasets.store import prepare
 from datasets.subsets import Subset, counts, subset
 
@@ -18,12 +20,15 @@ __all__ = [
     "Arrays",
     "DataError",
     "Kind",
+    "Maker",
     "Prepared",
     "Rows",
+    "Sequences",
     "Source",
     "Subset",
     "channel_statistics",
     "counts",
+    "doublings",
     "patches",
     "prepare",
     "subset",

@@ -8,13 +8,14 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-Kind = Literal["image", "tokens", "vectors"]
+Kind = Literal["image", "tokens", "vectors", "sequences"]
 
 
 FORMS: dict[Kind, tuple[type[np.generic], int]] = {
     "image": (np.uint8, 4),
     "tokens": (np.int32, 2),
     "vectors": (np.float32, 3),
+    "sequences": (np.int32, 2),
 }
 """Kind -> dtype and rank of x."""
 
@@ -29,7 +30,7 @@ class Rows:
 
     x: images (n, H, W, C) uint8, token ids (n, length) int32 with padding id 0, or tokens that are vectors
     (n, length, width) float32. y: labels (n,) int64. marks, where the source knows which tokens of a row carry its
-    answer: (n, length) bool.
+    answer: (n, length) bool. Of sequences, y is the length of each row and marks are the tokens that are its answer.
     """
 
     x: NDArray[Any]
@@ -44,7 +45,7 @@ class Rows:
 class Arrays:
     """What the `build` of a source returns.
 
-    classes: number of labels, 0 … classes-1. vocabulary (tokens only): number of embedding rows, so every id is
+    classes: number of labels, 0 … classes-1. vocabulary (tokens, sequences): number of embedding rows, so every id is
     below it. scale (images only): the largest pixel value there can be, so x / scale lies in [0, 1].
     note: "" or what must be said wherever a figure made from these rows is shown.
     """
@@ -101,6 +102,8 @@ def check(kind: Kind, arrays: Arrays) -> None:
             raise ValueError(f"{split}.x holds a value that is no finite number")
         if limit is not None and (rows.x.min() < 0 or rows.x.max() > limit):
             raise ValueError(f"{split}.x lies outside 0 … {limit}")
+        if rows.marks is None and kind == "sequences":
+            raise ValueError(f"{split}.marks is missing: sequences need to say which of their tokens are answers")
         if rows.marks is not None and (rows.marks.dtype != np.bool_ or rows.marks.shape != rows.x.shape[:2]):
             raise ValueError(f"{split}.marks is {rows.marks.dtype} {rows.marks.shape}, not bool {rows.x.shape[:2]}")
         if rows.y.min() < 0 or rows.y.max() >= arrays.classes:

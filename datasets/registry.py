@@ -1,6 +1,6 @@
 """The data sets there are. A new one is one module with a `build`, one line here and one file in conf/dataset/."""
 
-from datasets import cifar10, digits, informative_tokens, marker, mnist, newsgroups
+from datasets import cifar10, digits, informative_tokens, marker, mnist, newsgroups, sequences
 from datasets.arrays import Source
 
 SOURCES: dict[str, Source] = {
@@ -11,4 +11,5 @@ SOURCES: dict[str, Source] = {
     "marker": Source("tokens", marker.build),
     "digits": Source("image", digits.build),
     "informative_tokens": Source("vectors", informative_tokens.build),
+    "sequences": Source("sequences", sequences.build),
 }

@@ -5,6 +5,8 @@ the head; n counts the kept slots of the row. w and b start at 0, so that β = l
 any scores, α ≥ 1, β and γ finite. A row of one kept slot gives it 1 whatever the scale.
 """
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
@@ -61,6 +63,11 @@ class ASEntmax(Normalizer):
         self.a = nn.Parameter(torch.zeros(heads)) if alpha is None else None
         self.slopes = nn.Parameter(torch.zeros(2, heads, head_width or 0))
         self.offsets = nn.Parameter(torch.zeros(2, heads))
+        self.register_buffer("scaled", torch.ones(heads, 1, 1), persistent=False)
+
+    def scale_by_length_in(self, heads: Sequence[bool]) -> None:
+        """In the other heads β = 0, so that their scores stay as they are."""
+        self.scaled = torch.tensor(heads, dtype=torch.float32, device=self.offsets.device).view(-1, 1, 1)
 
     @property
     def alpha(self) -> Tensor | float:
@@ -75,7 +82,8 @@ class ASEntmax(Normalizer):
             for slope, offset in zip(self.slopes, self.offsets, strict=True)
         )
         alpha = self.alpha.view(-1, 1, 1) if isinstance(self.alpha, Tensor) else self.alpha
-        return asentmax(scores, alpha, beta=F.softplus(beta), gamma=2 * torch.tanh(gamma), mask=mask)
+        beta = F.softplus(beta) * self.scaled
+        return asentmax(scores, alpha, beta=beta, gamma=2 * torch.tanh(gamma), mask=mask)
 
     def learned(self) -> dict[str, Tensor]:
         return {"alpha": self.alpha} if isinstance(self.alpha, Tensor) else {}

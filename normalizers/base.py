@@ -1,6 +1,7 @@
 """The module form of a normalizer, which the harness plugs into attention."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 
 from torch import Tensor, nn
 
@@ -24,6 +25,9 @@ class Normalizer(nn.Module, ABC):
     is_stochastic = False
     """Whether the map draws from torch's global generator in training mode; in evaluation every map is a function."""
 
+    weighs_own_key = True
+    """Whether a query of a causal model may give weight to the key in its own place."""
+
     needs_queries = False
     """Whether `forward` has to be given the query vectors."""
 
@@ -43,6 +47,10 @@ class Normalizer(nn.Module, ABC):
 
     def check_length(self, n: int) -> None:
         """Raise ValueError, naming option and value, where rows of `n` slots cannot be normalized."""
+
+    def scale_by_length_in(self, heads: Sequence[bool]) -> None:
+        """Told by a model in which heads a map that scales scores by the length of a row may do so: in all, else."""
+        return
 
     def learned(self) -> dict[str, Tensor]:
         """Learned parameters on the scale of their meaning, by name, one value per head: shape (heads,)."""

@@ -38,6 +38,7 @@ class StickBreaking(Normalizer):
     is_distribution = False
     is_shift_invariant = False
     is_permutation_equivariant = False
+    weighs_own_key = False
 
     def forward(self, scores: Tensor, mask: Tensor | None = None, queries: Tensor | None = None) -> Tensor:
         return stick_breaking(scores, mask=mask)

@@ -15,7 +15,7 @@ from datasets.arrays import Arrays
 REPOSITORY = Path(__file__).resolve().parents[2]
 CONFIGURATIONS = sorted((REPOSITORY / "conf" / "dataset").glob("*.yaml"))
 COMMON = {"name", "source", "train_limit", "test_limit", "validation", "epochs"}
-OF_KIND = {"image": {"patch", "standardize"}, "tokens": {"mask_padding"}, "vectors": set()}
+OF_KIND = {"image": {"patch", "standardize"}, "tokens": {"mask_padding"}, "vectors": set(), "sequences": set()}
 # Of the arrays as first published here: a change of numpy's generator or of scikit-learn's scans would show.
 HASHES = {"digits": "83f065ca87e5cb55", "marker": "36e3c82144536c74", "marker_learnable": "64534621f4ad96fe"}
 HASHES |= {"informative_tokens": "3511e6977fe44bd5"}
