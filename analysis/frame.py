@@ -1,7 +1,7 @@
 """Run records as one checked frame: what may be compared is together, what may not is refused with files named."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from operator import itemgetter
 from pathlib import Path
@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from analysis import mixtures, published
+from analysis import lengths, mixtures, published
 from analysis.errors import InputError, near
 from bench.records import Record, RecordError, files, read
 
@@ -39,11 +39,13 @@ class Runs:
     `frame`: one row per completed run, sorted by data set, normalizer and seed, with the columns KEY, METRICS (float,
     NaN where absent; seconds, MiB), PROVENANCE (text, None where absent), setting, cell, fingerprint, notes and path.
     `failed`: keys of runs that were tried and gave no result. `warnings`: files left out, one message each.
+    `by_length`: one row per run and test length, with the columns lengths.COLUMNS; empty where no record has lengths.
     """
 
     frame: pd.DataFrame
     failed: frozenset[tuple[str, str, int]]
     warnings: tuple[str, ...]
+    by_length: pd.DataFrame = field(default_factory=lengths.none)
 
     def cell(self, dataset: str, normalizer: str) -> pd.DataFrame:
         """The completed runs of one data set and normalizer, indexed by seed in ascending order."""
@@ -84,7 +86,7 @@ def load(sources: Sequence[Path]) -> Runs:
     """All runs below the folders and in the CSV files of `sources`.
 
     Raises InputError for a source that is not there, for no completed run at all, and for runs that cannot stand in one
-    frame: two of one key, or different settings or cells where equal ones are needed.
+    frame: two of one key, or different settings, cells or test lengths where equal ones are needed.
     """
     broken: list[RecordError] = []
     found = _each(sources, broken)
@@ -102,6 +104,7 @@ def from_records(
     `broken` is read after `pairs`, so that whoever makes the pairs can fill it.
     """
     rows, failed = [], []
+    tested: list[lengths.Row] = []
     configs: dict[tuple[str, str], dict[str, Any]] = {}
     # One by one: a record in memory is a hundred times its row.
     for path, record in pairs:
@@ -109,6 +112,7 @@ def from_records(
         reason = _unusable(record)
         if reason is None:
             rows.append(_row(path, record))
+            tested += lengths.rows(path, record)
             configs.setdefault((record.setting, record.cell), record.config)
         else:
             failed.append((record.key, str(path), reason))
@@ -124,7 +128,8 @@ def from_records(
     mixtures.refuse(frame, configs)
     mixtures.refuse_doubles(frame, KEY)
     completed = set(frame[KEY].itertuples(index=False, name=None))
-    return Runs(frame, frozenset({key for key, _, _ in failed} - completed), tuple(said))
+    lost = frozenset({key for key, _, _ in failed} - completed)
+    return Runs(frame, lost, tuple(said), lengths.gathered(tested, frame))
 
 
 def _each(sources: Sequence[Path], broken: list[RecordError]) -> Iterator[tuple[Path, Record]]:

@@ -12,6 +12,11 @@ DISPLAY = {
     "topk_0125": "top-k 0.125",
     "topk_025": "top-k 0.25",
     "topk_050": "top-k 0.50",
+    "topk_8": "top-8",
+    "scalable_softmax": "scalable softmax",
+    "asentmax": "ASEntmax",
+    "stick_breaking": "stick-breaking",
+    "sink_softmax": "softmax with sink",
 }
 
 

@@ -10,7 +10,10 @@ from analysis.errors import near
 Missing = Literal["refuse", "drop"]
 Selection = Literal["test", "validation"]
 
-TABLES = ("main_results", "selected", "runtime", "claims", "replication", "learned_q", "informative_mass")
+TABLES = (
+    *("main_results", "selected", "runtime", "claims", "replication", "learned_q", "informative_mass"),
+    *("exact_match_by_length", "dispersion_by_length", "paired_by_length"),
+)
 """Names of tables that no plan declares, so no family or pair can take them."""
 UNPLANNED = "unplanned"
 """The name of the family of comparisons that no family declares."""

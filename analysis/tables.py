@@ -7,10 +7,13 @@ import pandas as pd
 from analysis import (
     claims,
     comparisons,
+    lengths,
     names,
     provenance,
     replication,
     selection,
+    tables_lengths,
+    tables_lengths_paired,
     tables_mass,
     tables_paired,
     tables_runtime,
@@ -37,6 +40,8 @@ def all_tables(
 ) -> list[Table]:
     """Every table that has rows, in the order of the report."""
     of_some = [tables_mass.mass(runs, plan), targets.table(runs, plan)]
+    of_some += [tables_lengths.exact_match(runs, plan), tables_lengths.dispersion(runs, plan)]
+    of_some += [tables_lengths_paired.table(runs, plan)]
     of_some += [claims.table(runs, plan, families, pairs), replication.table(runs, plan)]
     declared = [(plan.families[result.name].table, result) for result in families if result.name in plan.families]
     return [
@@ -73,7 +78,7 @@ def main_results(runs: Runs, plan: Plan) -> Table:
         sections=(Section("", blocks(rows)),),
         columns=("dataset", "normalizer", "n", "missing_seeds", *COLUMNS),
         values=tuple(values),
-        notes=(MEANS, SUPPORT, *provenance.notices(runs.frame)),
+        notes=(MEANS, SUPPORT, *lengths.notices(runs.by_length), *provenance.notices(runs.frame)),
     )
 
 

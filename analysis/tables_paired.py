@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 
-from analysis import names, provenance
+from analysis import lengths, names, provenance
 from analysis.comparisons import FamilyResult
 from analysis.frame import Runs
 from analysis.matched import COLUMNS, Comparison
@@ -42,7 +42,11 @@ def paired_table(runs: Runs, plan: Plan, name: str, results: Sequence[FamilyResu
         sections=tuple(_section(result, plan) for result in results),
         columns=COLUMNS,
         values=tuple(tuple(getattr(row, column) for column in COLUMNS) for row in rows),
-        notes=(*_notes(plan, control, percent), *provenance.notices(provenance.of_rows(runs.frame, rows))),
+        notes=(
+            *_notes(plan, control, percent),
+            *lengths.notices(provenance.of_rows(runs.by_length, rows)),
+            *provenance.notices(provenance.of_rows(runs.frame, rows)),
+        ),
     )
 
 

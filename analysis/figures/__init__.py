@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from matplotlib import rc_context
 
 from analysis.comparisons import FamilyResult
-from analysis.figures import accuracy, cells, differences, pooling, training
+from analysis.figures import accuracy, cells, differences, lengths, pooling, training
 from analysis.figures.render import rendered
 from analysis.figures.scene import Scene
 from analysis.figures.sheet import STYLE, Sheet
@@ -20,6 +20,7 @@ FIGURES: dict[str, Callable[[Scene], Sheet | None]] = {
     "training_curves": training.curves,
     "alpha_training": training.alpha,
     "attention_pooling": pooling.six,
+    "length_generalization": lengths.against_length,
     "time_by_normalizer": cells.times,
 }
 """Stem -> what draws it, in the order of a report; None where the records do not hold its data."""
@@ -55,6 +56,11 @@ CAPTIONS: dict[str, tuple[str, str]] = {
         "Attention pooling",
         "Six panels: test accuracy and attention mass on the informative tokens against the number of tokens for each "
         "normalizer; the learned q over training steps for each number of tokens; and attention maps of 18 test rows.",
+    ),
+    "length_generalization": (
+        "Length generalization",
+        "Exact match, entropy and peak weight of attention against the test length for each normalizer, one row of "
+        "panels per data set, with the lengths of training shaded.",
     ),
     "time_by_normalizer": (
         "Time by normalizer",

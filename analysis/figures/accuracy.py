@@ -1,5 +1,6 @@
 """Accuracy by data set, and support against accuracy."""
 
+from analysis import lengths
 from analysis.figures.arrange import Rows, legend, plots, plots_right
 from analysis.figures.panel import SHARE, nice
 from analysis.figures.scene import Scene
@@ -19,7 +20,7 @@ def by_dataset(scene: Scene) -> Sheet:
             row = shown.index(name)
             panel.bar(mean - half, mean + half, row, scene.looks[name]["color"])
             panel.markers([(mean, row)], scene.looks[name])
-    return scene.footer(sheet, f"Test accuracy: {_interval(scene)}.")
+    return scene.footer(sheet, f"Test accuracy: {_interval(scene)}.", *lengths.notices(scene.runs.by_length))
 
 
 def against_support(scene: Scene) -> Sheet | None:
@@ -46,7 +47,7 @@ def against_support(scene: Scene) -> Sheet | None:
             sheet.segments([ends], scene.looks[name]["color"], 1.0, level=2.0)
             panel.markers([(support, mean)], scene.looks[name])
     text = f"Horizontal: attention support (share of weights > 1e-7), mean over seeds; vertical: {_interval(scene)}."
-    return scene.footer(sheet, text)
+    return scene.footer(sheet, text, *lengths.notices(scene.runs.by_length))
 
 
 def _interval(scene: Scene) -> str:

@@ -2,7 +2,7 @@
 
 import math
 
-from analysis import names
+from analysis import lengths, names
 from analysis.comparisons import FamilyResult
 from analysis.figures.arrange import Rows
 from analysis.figures.look import hollow
@@ -30,7 +30,7 @@ def forest(scene: Scene) -> Sheet | None:
         f"Filled: better or worse by Holm's p at {scene.plan.level}; hollow: neither. "
         f"Grey: within the margin of ±{scene.plan.margin:g}."
     )
-    return scene.footer(sheet, text)
+    return scene.footer(sheet, text, *lengths.notices(scene.runs.by_length))
 
 
 def _family(scene: Scene, sheet: Sheet, top: float, result: FamilyResult) -> None:

@@ -9,12 +9,12 @@ from matplotlib.colors import to_rgb
 
 from analysis.errors import InputError
 from analysis.figures.arrange import legend, plots, plots_right
+from analysis.figures.doubling import Mean, doubling, draw_means, mean_at
 from analysis.figures.look import DASHES
 from analysis.figures.panel import Panel, Scale, nice
 from analysis.figures.scene import Scene
 from analysis.figures.sheet import DIM, MARGIN, Sheet
 from analysis.figures.training import apart
-from analysis.paired import mean_sd, standard_error
 from analysis.plan import Target
 from bench.records import RecordError, read
 
@@ -23,13 +23,6 @@ MAP_LENGTH = 16
 """Tokens of the rows whose maps are shown; where no data set has so many, the longest rows are."""
 SPARSEMAX = "sparsemax"
 WEIGHT, OUTLINE = "#0072B2", "#D55E00"
-
-
-class Doubling(Scale):
-    """A scale of logarithms to base 2 whose numbers are the values themselves."""
-
-    def labels(self) -> list[str]:
-        return [f"{2**tick:g}" for tick in self.ticks]
 
 
 @dataclass(frozen=True)
@@ -54,7 +47,7 @@ def six(scene: Scene) -> Sheet | None:
     sheet = Sheet()
     entries = list(zip(scene.labels(shown), [scene.looks[name] for name in shown], strict=True))
     top = legend(sheet, MARGIN, plots_right(3), entries)
-    places = _places(found)
+    places = doubling(found.lengths)
     curves = _curves(scene, found, target)
     last = max((steps[-1] for steps, _ in curves.values()), default=1)
     values = [np.ravel(lines) for _, lines in curves.values()]
@@ -100,35 +93,22 @@ def _read(path: str) -> Any:
         raise InputError(f"records: {error}") from error
 
 
-def _places(found: Pooled) -> Scale:
-    logs = [float(np.log2(length)) for length in found.lengths]
-    return Doubling(logs[0] - 0.3, logs[-1] + 0.3, tuple(logs))
-
-
 def _reach(scene: Scene, found: Pooled, shown: list[str], column: str) -> Scale:
     """The vertical scale around every mean ± standard error."""
     values = [m + s * e for name in shown for _, m, e in _means(scene, found, name, column) for s in (-1, 1)]
     return nice(values, 1.8, upright=True)
 
 
-def _means(scene: Scene, found: Pooled, name: str, column: str) -> list[tuple[float, float, float]]:
-    """(log2 of the length, mean, standard error or 0) of the normalizer `name`, where it has runs."""
+def _means(scene: Scene, found: Pooled, name: str, column: str) -> list[Mean]:
+    """The means of the normalizer `name` at each length where it has runs."""
     cells = [(length, scene.runs.cell(dataset, name)[column].dropna()) for length, dataset in found.lengths.items()]
-    return [
-        (float(np.log2(length)), mean_sd(cell)[0], float(np.nan_to_num(standard_error(cell))))
-        for length, cell in cells
-        if len(cell)
-    ]
+    return [mean_at(length, cell) for length, cell in cells if len(cell)]
 
 
 def _against_length(scene: Scene, found: Pooled, shown: list[str], panel: Panel, column: str, title: str) -> None:
     panel.frame(title)
     for name in shown:
-        points = _means(scene, found, name, column)
-        bars = [panel.along([x, x], [mean - error, mean + error]) for x, mean, error in points]
-        panel.sheet.segments(bars, scene.looks[name]["color"], 1.0, level=2.0)
-        look = scene.looks[name] | {"markersize": 0.8 * scene.looks[name]["markersize"], "zorder": 3.0}
-        panel.sheet.line([panel.at(x, mean) for x, mean, _ in points], **look)
+        draw_means(panel, _means(scene, found, name, column), scene.looks[name])
 
 
 def _curves(scene: Scene, found: Pooled, target: Target) -> dict[int, tuple[list[int], Any]]:

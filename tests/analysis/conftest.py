@@ -1,6 +1,6 @@
 """Run records built by hand, and the published ones where a checkout has them beside it."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -56,6 +56,33 @@ def grid(values: dict[str, Iterable[float | None]] = ACCURACY, dataset: str = "d
     return [make(dataset, name, seed, acc) for name, row in values.items() for seed, acc in enumerate(row)]
 
 
+def at_lengths(
+    dataset: str,
+    normalizer: str,
+    seed: int,
+    exact: Sequence[float],
+    *,
+    token: Sequence[float] | None = None,
+    level: Sequence[float] | None = None,
+    lengths: Sequence[int] = (16, 32, 64),
+    **changes: Any,
+) -> Record:
+    """A record tested at `lengths`, with two blocks and heads whose mean entropy is `level`, and peak a tenth of it.
+
+    `changes` replaces parts of `by_length`.
+    """
+    means = [1.0] * len(lengths) if level is None else level
+    heads = [[[value - 0.1, value + 0.1], [value - 0.3, value + 0.3]] for value in means]
+    shares = [[[value / 10 for value in row] for row in block] for block in heads]
+    by_length = {"length": list(lengths), "rows": [100] * len(lengths), "exact_match": list(exact)}
+    by_length |= {"token_accuracy": list(exact if token is None else token)}
+    by_length |= {"entropy": heads, "peak": shares, "support": shares}
+    metrics = {"accuracy": exact[-1], "support": 0.5, "train_seconds": 2.0, "inference_seconds": 0.1}
+    config = {"dataset": {"task": dataset, "train_lengths": [4, 16]}, "model": {"kind": "causal"}}
+    fields = {"metrics": metrics, "config": config, "attention": {"by_length": by_length | changes}}
+    return make(dataset, normalizer, seed, exact[-1], **fields)
+
+
 def runs_of(records: Iterable[Record]) -> Runs:
     """The frame of `records`, each with a made-up path."""
     return frame.from_records((Path(f"{r.dataset}-{r.normalizer}-{r.seed}.json"), r) for r in records)
@@ -92,4 +119,6 @@ def published_runs() -> Runs:
 @pytest.fixture(scope="session")
 def build() -> SimpleNamespace:
     """The builders above, for test files: under importlib mode they cannot import this file."""
-    return SimpleNamespace(make=make, save=save, grid=grid, runs_of=runs_of, plan=plan, accuracy=ACCURACY)
+    return SimpleNamespace(
+        make=make, at_lengths=at_lengths, save=save, grid=grid, runs_of=runs_of, plan=plan, accuracy=ACCURACY
+    )
