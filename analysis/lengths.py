@@ -22,6 +22,7 @@ COLUMNS = (
     *ATTENTION,
     *("trained_from", "trained_to", "path"),
 )
+TRAINING = ("train_shortest", "train_longest")
 NUMBERS = ("rows", *RESULTS, *ATTENTION, "trained_from", "trained_to")
 
 ROUNDING = 1e-6
@@ -156,11 +157,12 @@ def _shares(where: str, name: str, values: Array) -> Array:
 
 
 def _training(path: Path, record: Record) -> tuple[float, float]:
-    """The ends of config.dataset.train_lengths; NaN where the record has none."""
-    ends = record.config.get("dataset", {}).get("train_lengths")
-    if ends is None:
+    """The shortest and the longest sequences that config.dataset names for training; NaN where the record does not."""
+    dataset = record.config.get("dataset", {})
+    ends = tuple(dataset.get(name) for name in TRAINING)
+    if ends == (None, None):
         return np.nan, np.nan
     match ends:
-        case [int(low), int(high)] if 0 < low <= high:
+        case (int(low), int(high)) if 0 < low <= high:
             return low, high
-    raise InputError(f"{path}: config.dataset.train_lengths is {ends}, not [shortest, longest]")
+    raise InputError(f"{path}: {' and '.join(TRAINING)} of config.dataset are {ends[0]} and {ends[1]}, no range")

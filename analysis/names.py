@@ -12,7 +12,7 @@ DISPLAY = {
     "topk_0125": "top-k 0.125",
     "topk_025": "top-k 0.25",
     "topk_050": "top-k 0.50",
-    "topk_8": "top-8",
+    "topk_4": "top-4",
     "scalable_softmax": "scalable softmax",
     "asentmax": "ASEntmax",
     "stick_breaking": "stick-breaking",

@@ -74,6 +74,15 @@ def test_the_pooling_sweep_and_its_analysis_name_the_same_cells():
     assert {target["normalizer"] for target in plan["targets"]} <= set(plan["order"])
 
 
+def test_the_sweep_of_lengths_and_its_analysis_name_the_same_cells():
+    params = configurations("experiment")["length_generalization"]["hydra"]["sweeper"]["params"]
+    plan = configurations("analysis")["length_generalization"]
+    family = plan["families"]["longest"]
+    tasks, positions = params["dataset"].split(","), params["++model.positions"].split(",")
+    assert family["datasets"] == [f"{task}_{choice}" for task in tasks for choice in positions]
+    assert [plan["control"], *family["treatments"]] == params["normalizer"].split(",")
+
+
 def test_every_model_has_a_configuration_of_its_kind():
     assert {name: content["kind"] for name, content in configurations("model").items()} == {k: k for k in MODELS}
 

@@ -78,7 +78,7 @@ def at_lengths(
     by_length |= {"token_accuracy": list(exact if token is None else token)}
     by_length |= {"entropy": heads, "peak": shares, "support": shares}
     metrics = {"accuracy": exact[-1], "support": 0.5, "train_seconds": 2.0, "inference_seconds": 0.1}
-    config = {"dataset": {"task": dataset, "train_lengths": [4, 16]}, "model": {"kind": "causal"}}
+    config = {"dataset": {"task": dataset, "train_shortest": 4, "train_longest": 16}, "model": {"kind": "causal"}}
     fields = {"metrics": metrics, "config": config, "attention": {"by_length": by_length | changes}}
     return make(dataset, normalizer, seed, exact[-1], **fields)
 

@@ -20,7 +20,7 @@ from analysis.figures.sheet import SMALL, STYLE, Sheet, text_width
 from analysis.frame import Runs
 from analysis.plan import Plan
 
-NORMALIZERS = ["softmax", "scalable_softmax", "entmax15", "asentmax", "topk_8"]
+NORMALIZERS = ["softmax", "scalable_softmax", "entmax15", "asentmax", "topk_4"]
 DATASETS = [f"{task}_{where}" for task in ("flip_flop", "associative_recall", "reverse") for where in ("nape", "rope")]
 TESTED = [16, 32, 64, 128, 256]
 PLAN = Plan.model_validate(
@@ -60,7 +60,7 @@ def test_a_row_of_panels_per_data_set(six: Sheet) -> None:
     titles = [word for word in words if ": " in word and word.split(": ")[0] in DATASETS]
     assert titles == [f"{name}: {said}" for name in DATASETS for said in lengths.MEASURES.values()]
     assert words.count("256") == 18
-    assert [word for word in words if word in ("softmax", "ASEntmax", "top-8")] == ["softmax", "ASEntmax", "top-8"]
+    assert [word for word in words if word in ("softmax", "ASEntmax", "top-4")] == ["softmax", "ASEntmax", "top-4"]
 
 
 def test_no_text_lies_on_another_or_leaves_the_sheet(six: Sheet) -> None:

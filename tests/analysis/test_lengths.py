@@ -121,11 +121,13 @@ def test_the_accuracy_is_the_exact_match_at_the_longest_length(build: SimpleName
         build.runs_of([record])
 
 
-@pytest.mark.parametrize("ends", [[16], [16, 4], ["a", "b"], 16, [0, 4]])
-def test_impossible_lengths_of_training_are_refused(build: SimpleNamespace, ends: object) -> None:
+@pytest.mark.parametrize("ends", [(16, None), (16, 4), ("a", "b"), (0, 4)])
+def test_impossible_lengths_of_training_are_refused(build: SimpleNamespace, ends: tuple[object, object]) -> None:
     record = build.at_lengths("copy", "softmax", 0, [1.0, 0.5, 0.2])
-    record.config["dataset"]["train_lengths"] = ends
-    with pytest.raises(InputError, match=r"copy-softmax-0.json: config.dataset.train_lengths is .*, not \[shortest"):
+    record.config["dataset"]["train_shortest"], record.config["dataset"]["train_longest"] = ends
+    with pytest.raises(
+        InputError, match=r"copy-softmax-0.json: train_shortest and train_longest of config.dataset are .*, no range"
+    ):
         build.runs_of([record])
 
 

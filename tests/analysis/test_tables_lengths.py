@@ -155,7 +155,7 @@ def test_a_missing_seed_refuses_the_test_unless_it_is_dropped(build: SimpleNames
 def test_data_sets_with_other_lengths_have_dashes(build: SimpleNamespace) -> None:
     records = [build.at_lengths("copy", "softmax", 0, [1.0, 0.5], lengths=[16, 32])]
     records.append(build.at_lengths("sort", "softmax", 0, [1.0, 0.5], lengths=[32, 128]))
-    records[1].config["dataset"]["train_lengths"] = [8, 32]
+    records[1].config["dataset"] |= {"train_shortest": 8, "train_longest": 32}
     exact = tables_lengths.exact_match(build.runs_of(records), plan_of(build))
     assert exact is not None
     assert exact.header == ("data set", "normalizer", "16", "32", "128", "n")

@@ -102,6 +102,7 @@ ADDED = {
     "model.kind": {"dataset": "informative_tokens", "model": "attention_pooling"},
     "train.passes": {"train": "pooling"},
     "bounded_entmax.gradient": {"normalizer": "bounded_entmax_bisection"},
+    **{key: {"train": "generalization"} for key in ("train.beta2", "train.warmup", "train.decay")},
 }
 """Key of `fingerprint.ADDED` -> a choice in which it has another value than the one that is not hashed."""
 

@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-import bench.run
+import bench.classification
 import bench.train
 from bench.model import Dropout
 from bench.schema import validate
@@ -45,7 +45,7 @@ class Seen:
 def watched(content: dict[str, Any]) -> Seen:
     """What the run of this configuration is given, from its start to its end."""
     seen = Seen()
-    train, batches, forward = bench.run.train, bench.train.batches, Dropout.forward
+    train, batches, forward = bench.classification.train, bench.train.batches, Dropout.forward
 
     def watch_train(model: nn.Module, call: Callable[..., Any], x: Tensor, y: Tensor, *rest: Any) -> Any:
         seen.rows = [x, y]
@@ -64,7 +64,7 @@ def watched(content: dict[str, Any]) -> Seen:
         return x * mask
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(bench.run, "train", watch_train)
+        patch.setattr(bench.classification, "train", watch_train)
         patch.setattr(bench.train, "batches", watch_batches)
         patch.setattr(Dropout, "forward", watch_dropout)
         assert run(validate(content)).status == "completed"

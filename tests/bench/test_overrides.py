@@ -17,7 +17,7 @@ KNOWN = known_keys(CONF)
         ("dataset=kmist", "dataset=kmist is unknown; did you mean kmnist"),
         (
             "experiment=papr",
-            "experiment=papr is unknown; did you mean paper? (there are: attention_pooling, demo, paper)",
+            "experiment=papr is unknown; did you mean paper? (there are: attention_pooling, demo, ",
         ),
         ("seed=range(0)", "seed=range(0): an empty sweep, there is nothing to run"),
         ("seed=range(3,3)", "seed=range(3,3): an empty sweep"),

@@ -124,7 +124,9 @@ def test_the_compact_classifier_takes_vectors_too(words: tuple[str, ...]) -> Non
 def test_ids_are_refused(words: tuple[str, ...]) -> None:
     sizes = ("dataset.vocabulary=30", "dataset.length=4")
     typed = config(words[-1], *sizes, dataset="marker", model="attention_pooling")
-    with pytest.raises(ConfigError, match=r"model.kind=attention_pooling takes vectors, and dataset.source=marker"):
+    with pytest.raises(
+        ConfigError, match=r"model.kind=attention_pooling takes data of kind image or vectors, and .*=marker"
+    ):
         inputs.shape(typed, inputs.arrays(typed))
 
 
@@ -132,7 +134,7 @@ def test_ids_are_refused(words: tuple[str, ...]) -> None:
     ("word", "message"),
     [
         ("model.heads=2", "model.heads"),
-        ("model.kind=pool", r"model.kind=pool is unknown.*there are: attention_pooling, compact"),
+        ("model.kind=pool", r"model.kind=pool is unknown.*there are: attention_pooling, causal, compact"),
         ("model.dropout=0.1", "model.dropout is not a key of this configuration"),
         ("train.passes=0", "train.passes"),
     ],

@@ -13,10 +13,12 @@ import numpy as np
 import pytest
 import torch
 
+import bench.classification
 import bench.run
 from bench import inputs
+from bench.classification import decode, encode
 from bench.records import Record, read, write
-from bench.run import choose_device, decode, encode
+from bench.run import choose_device
 from tests.bench.helpers import CODE, ROOT, config, results, run
 
 SIZES = ("train.epochs=3", "dataset.validation=40")
@@ -171,7 +173,7 @@ def fail(error: BaseException) -> Any:
 
 
 def test_an_interrupt_is_recorded_as_such(tiny: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bench.run, "predict", fail(KeyboardInterrupt()))
+    monkeypatch.setattr(bench.classification, "predict", fail(KeyboardInterrupt()))
     record = run(config(*tiny))
     assert (record.status, record.metrics, record.error) == ("interrupted", {}, None)
 
@@ -182,7 +184,7 @@ def test_a_traceback_through_other_packages_names_no_folder(
     def call(*_arguments: Any) -> Any:
         return json.loads("{")
 
-    monkeypatch.setattr(bench.run, "predict", call)
+    monkeypatch.setattr(bench.classification, "predict", call)
     record = run(config(*tiny))
     assert record.status == "failed"
     assert absolute_paths(record.model_dump()) == []

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+import bench.classification
 import bench.sweep
 from bench import records
 from bench.plan import plan
@@ -178,7 +179,7 @@ def test_an_interrupted_run_alone_is_made_again(
     import bench.run
 
     measured: list[str] = []
-    predict = bench.run.predict
+    predict = bench.classification.predict
 
     def interrupt_the_third(*arguments: Any) -> Any:
         measured.append("")
@@ -186,7 +187,7 @@ def test_an_interrupted_run_alone_is_made_again(
             raise KeyboardInterrupt
         return predict(*arguments)
 
-    monkeypatch.setattr(bench.run, "predict", interrupt_the_third)
+    monkeypatch.setattr(bench.classification, "predict", interrupt_the_third)
     code, out, err = say(four)
     assert code == 130
     assert "2 of 4 runs are recorded" in out
