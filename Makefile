@@ -11,11 +11,11 @@ ARGS ?=
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 .DEFAULT_GOAL := help
-.PHONY: help setup bench test faults coverage lint types data paper attention-pooling tables report speed explorer licences clean
+.PHONY: help setup bench test faults coverage lint types data paper attention-pooling length-generalization tables report speed explorer licences clean
 
 help:  ## print this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
-	@echo "Variables: VENV, PYTHON, SWEEP (demo, paper, reference) or RECORDS, OUT, ANALYSIS, and ARGS for further overrides (make bench ARGS='parallel=1')"
+	@echo "Variables: VENV, PYTHON, SWEEP (demo, paper, reference, attention_pooling, length_generalization) or RECORDS, OUT, ANALYSIS, and ARGS for further overrides (make bench ARGS='parallel=1')"
 
 setup: $(READY)  ## install the pinned packages into $(VENV)
 
@@ -62,6 +62,11 @@ attention-pooling: setup  ## run the attention-pooling study, 300 runs; tables, 
 	$(BIN)/python -m analysis records=$(POOLING)/records out=$(POOLING) analysis=attention_pooling
 	$(BIN)/python -m bench frames $(POOLING)
 	$(BIN)/python -m analysis animate $(POOLING)
+
+LENGTHS := results/length_generalization
+length-generalization: setup  ## run the study of sequence lengths, 150 runs; tables and figure
+	$(BIN)/python -m bench experiment=length_generalization $(ARGS)
+	$(BIN)/python -m analysis records=$(LENGTHS)/records out=$(LENGTHS) analysis=length_generalization
 
 tables: setup  ## make tables, figures and report again from RECORDS, without training
 	$(BIN)/python -m analysis records=$(RECORDS) out=$(OUT) analysis=$(ANALYSIS)

@@ -46,6 +46,14 @@ def _solve(rows: Tensor, alpha: Tensor) -> Tensor:
     weights = native.entmax_forward(rows, alpha)
     if weights is not None:
         return weights
+    if largest <= 2 or rows.dtype == torch.float64 or rows.device.type == "mps":
+        return _newton(rows, alpha)
+    # Above 2 the threshold comes within n^(1-α) of the largest score, which is less than float32 can tell from it.
+    precise = _newton(rows.double(), alpha.double()).to(rows.dtype)
+    return precise if least > 2 else torch.where(alpha > 2, precise, _newton(rows, alpha.clamp(max=2)))
+
+
+def _newton(rows: Tensor, alpha: Tensor) -> Tensor:
     z, a = centred(rows), alpha - 1
     eps = torch.finfo(z.dtype).eps
     soft = a == 0

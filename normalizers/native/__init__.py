@@ -18,6 +18,8 @@ from .build import library, variant
 
 __all__ = ["backward", "entmax_forward", "forward", "switched_off", "variant"]
 
+STEEPEST = 3.0
+"""Larger α go to torch: rounding of the scores alone moves weights by its 1/(α-1)-th power."""
 LONGEST = 16_384
 """Longer rows go to torch: their tiles would leave the processor's cache, and float32 sums their accuracy."""
 BACKWARD = {1.0: "softmax", 1.5: "entmax15", 2.0: "sparsemax"}
@@ -36,7 +38,7 @@ def topk_forward(rows: Tensor, k: int | None, ratio: float | None) -> Tensor | N
 
 
 def entmax_forward(rows: Tensor, alpha: Tensor) -> Tensor | None:
-    """α-entmax weights of rows (..., n) for α (..., 1) or 0-d, all in (1, 2]."""
+    """α-entmax weights of rows (..., n) for α (..., 1) or 0-d, all above 1 and none above `STEEPEST`."""
     if _kernels(rows) is None or not _in_reach(alpha):
         return None
     return _forward("entmax", rows, each=_per_row(alpha, rows))
@@ -143,7 +145,7 @@ def _has_memory(tensor: Tensor) -> bool:
 
 def _in_reach(alpha: Tensor) -> bool:
     low, high = extremes(alpha)
-    return low > 1 and high <= 2
+    return low > 1 and high <= STEEPEST
 
 
 def _per_row(alpha: Tensor, rows: Tensor) -> Tensor:

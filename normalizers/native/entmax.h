@@ -155,6 +155,49 @@ static inline void entmax_tile(vfloat *z, int64_t n, vfloat parameter, vfloat *s
   }
 }
 
+/* (a (z - edge))^(1/a), a = alpha - 1 > 1: the sum is steep where a weight begins, so that Newton's method on it is kept to a
+   bracket, which is halved wherever a step would leave it. `edge` lies between -1/a and -n^-a / a. */
+static inline void steep_tile(vfloat *z, int64_t n, vfloat parameter, vfloat *weight) {
+  vfloat a = parameter - 1.0f, power = 1.0f / a;
+  vint candidates = {0}, settled = {0};
+  for (int64_t i = 0; i < n; i++) candidates -= z[i] > all(-INFINITY);
+  candidates |= (candidates == 0) & 1;
+  threshold_t low = {-power, {0}}, high = {-power * exp_v(-a * log_v(__builtin_convertvector(candidates, vfloat))), {0}}, edge = low;
+  for (int step = 0; step < MAX_STEPS; step++) {
+    total_t total = {0}, slopes = {0};
+    for (int64_t i = 0; i < n; i++) {
+      vfloat u = a * above(z[i], edge);
+      vint inside = u > 0.0f;
+      vfloat base = pick(inside, u, all(1.0f)), w = keep(inside, exp_v(power * log_v(base)));
+      weight[i] = pick(settled, weight[i], w);
+      add(&total, w);
+      add(&slopes, w / base);
+    }
+    vfloat excess = value_of(total) - 1.0f;
+    settled |= ((excess < 3e-7f) & (excess > -3e-7f)) | ~(value_of(slopes) > 0.0f);
+    if (!any(~settled)) break;
+    vint enough = excess > 0.0f;
+    low = (threshold_t){pick(enough, edge.value, low.value), pick(enough, edge.rest, low.rest)};
+    high = (threshold_t){pick(enough, high.value, edge.value), pick(enough, high.rest, edge.rest)};
+    threshold_t newton = moved(edge, keep(~settled, excess / value_of(slopes)));
+    threshold_t middle = moved(low, 0.5f * ((high.value - low.value) + (high.rest - low.rest)));
+    vint usable = ((newton.value - low.value) + (newton.rest - low.rest) > 0.0f) & ((high.value - newton.value) + (high.rest - newton.rest) > 0.0f);
+    edge = (threshold_t){pick(usable, newton.value, middle.value), pick(usable, newton.rest, middle.rest)};
+  }
+  memcpy(z, weight, (size_t)n * sizeof(vfloat));
+}
+
+/* Any alpha above 1. A row has the same weights whatever the alphas of the rows beside it. */
+static inline void entmax_any_tile(vfloat *z, int64_t n, vfloat parameter, vfloat *scratch) {
+  vint steep = parameter > 2.0f;
+  vfloat *copy = scratch + 3 * n;
+  if (any(steep)) memcpy(copy, z, (size_t)n * sizeof(vfloat));
+  if (any(~steep)) entmax_tile(z, n, pick(steep, all(2.0f), parameter), scratch);
+  if (!any(steep)) return;
+  steep_tile(copy, n, pick(steep, parameter, all(2.5f)), scratch);
+  for (int64_t i = 0; i < n; i++) z[i] = pick(steep, copy[i], z[i]);
+}
+
 /* How far below the maximum a score can lie and still get weight: 1 / (alpha - 1). */
 static inline vfloat sparsemax_reach(vfloat parameter) { return (void)parameter, all(1.0f); }
 static inline vfloat entmax15_reach(vfloat parameter) { return (void)parameter, all(2.0f); }

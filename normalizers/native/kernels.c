@@ -22,7 +22,7 @@ void entmax15_forward(const float *x, float *p, int64_t rows, int64_t n, int thr
   run(entmax15_tile, entmax15_reach, x, NULL, p, rows, n, threads);
 }
 void entmax_forward(const float *x, const float *alpha, float *p, int64_t rows, int64_t n, int threads) {
-  run(entmax_tile, entmax_reach, x, alpha, p, rows, n, threads);
+  run(entmax_any_tile, entmax_reach, x, alpha, p, rows, n, threads);
 }
 
 void topk_forward(const float *x, float *p, int64_t rows, int64_t n, int threads, int64_t k, double ratio) {

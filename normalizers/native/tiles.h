@@ -100,7 +100,7 @@ static inline void empty_tile(const tile_t *tile, float *p, int64_t rows, int64_
 }
 
 /* Turns the scores z[0..n) of a tile into weights, up to a factor per row. `parameter` holds what each row brings along;
-   `scratch` has room for 3 n. */
+   `scratch` has room for 4 n. */
 typedef void (*tile_map)(vfloat *z, int64_t n, vfloat parameter, vfloat *scratch);
 typedef vfloat (*tile_reach)(vfloat parameter);
 
@@ -110,7 +110,7 @@ static inline __attribute__((always_inline)) void run(tile_map map, tile_reach r
 #pragma omp parallel num_threads(threads) if (threads > 1 && rows * n >= PARALLEL_FROM)
   {
     tile_t tile = new_tile(n);
-    vfloat *scratch = aligned_alloc(sizeof(vfloat), (size_t)(3 * n + 1) * sizeof(vfloat));
+    vfloat *scratch = aligned_alloc(sizeof(vfloat), (size_t)(4 * n + 1) * sizeof(vfloat));
 #pragma omp for schedule(static)
     for (int64_t r = 0; r < rows; r += LANES) {
       int64_t left = rows - r < LANES ? rows - r : LANES;

@@ -17,7 +17,7 @@ MAPS = {
     "entmax15": lambda z, **kw: entmax15(z, **kw),
     **{
         f"entmax {alpha}": lambda z, alpha=alpha, **kw: entmax(z, torch.tensor(alpha, dtype=z.dtype), **kw)
-        for alpha in (1.0001, 1.05, 1.3, 1.5, 1.77, 1.95, 2.0)
+        for alpha in (1.0001, 1.05, 1.3, 1.5, 1.77, 1.95, 2.0, 2.001, 2.3, 2.8, 3.0)
     },
     "topk": lambda z, **kw: topk_softmax(z, ratio=0.3, **kw),
 }
@@ -65,9 +65,19 @@ def test_backward_of_entmax(n, alpha):
         torch.testing.assert_close(result.double(), expected, atol=1e-5, rtol=1e-5)
 
 
+@pytest.mark.parametrize("alpha", [2.001, 2.3, 2.8, 3.0])
+def test_backward_above_two(alpha):
+    """There s = p^(2-α) grows without bound as a weight nears 0, so that errors are measured by the largest s."""
+    each = torch.full((203, 1), alpha)
+    p, grad = entmax(rows(97), each), rows(97, 1.0)
+    largest = torch.where(p > 0, p, 1.0).pow(2 - alpha).amax(-1, keepdim=True)
+    for result, expected in zip(native.backward(grad, p, each), product_in_float64(p, grad, each), strict=True):
+        torch.testing.assert_close(result / largest, (expected / largest).float(), atol=1e-5, rtol=1e-5)
+
+
 def test_a_different_alpha_in_every_row():
     scores = rows(40)
-    alpha = torch.linspace(1.01, 2.0, len(scores)).unsqueeze(-1)
+    alpha = torch.linspace(1.01, 3.0, len(scores)).unsqueeze(-1)
     together = entmax(scores, alpha)
     for row in range(0, len(scores), 20):
         assert torch.equal(together[row], entmax(scores[row], alpha[row]))
