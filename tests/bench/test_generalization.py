@@ -1,5 +1,9 @@
 """A run on sequences: fresh batches, test rows of each length, and what is measured of them."""
 
+import csv
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 import torch
@@ -13,7 +17,7 @@ from bench.sequences import NO_ANSWER, Batches, Lot
 from bench.streams import global_stream
 from bench.train import Schedule
 from normalizers import build
-from tests.bench.helpers import config, results, run
+from tests.bench.helpers import ROOT, config, results, run
 
 SMALL = (
     *("device=cpu", "train.epochs=2", "dataset.train_limit=96", "train.batch_size=32", "train.warmup=2"),
@@ -179,3 +183,17 @@ def test_every_normalizer_of_the_study_runs_on_every_task(words, name) -> None:
         record = run(typed(*words, "train.epochs=1", "dataset.test_longest=32", dataset=task, normalizer=name))
         assert record.status == "completed", record.error
         assert np.isfinite(record.metrics["test_loss"])
+
+
+def test_the_quick_study_from_its_command_to_its_tables(command, tmp_path) -> None:
+    folder = tmp_path / "records"
+    words = (f"results_dir={folder}", f"data.root={tmp_path / 'data'}", "dataset.test_limit=64")
+    code, out, err = command("experiment=length_generalization_quick", *words)
+    assert (code, err) == (0, "")
+    assert "6 of 6 runs are recorded" in out
+    analysis = [f"records={folder}", f"out={tmp_path / 'out'}", "analysis=length_generalization", "figures=false"]
+    subprocess.run([sys.executable, "-m", "analysis", *analysis], cwd=ROOT, check=True, capture_output=True)
+    with (tmp_path / "out" / "tables" / "dispersion_by_length.csv").open(encoding="utf-8") as file:
+        changes = {(row["normalizer"], row["measure"]): float(row["change"]) for row in csv.DictReader(file)}
+    assert changes["softmax", "entropy"] > 0.5
+    assert changes["softmax", "peak"] < 0 < changes["softmax", "entropy"] - changes["asentmax", "entropy"]
