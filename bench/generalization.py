@@ -9,17 +9,17 @@ import torch
 from torch.nn import functional as F
 
 from bench.causal import CausalTransformer
-from bench.logged import epoch_values
+from bench.logged import BY_LENGTH, epoch_values
 from bench.measure import STATISTICS
 from bench.memory import peak_mb, reset_peak
 from bench.sequences import Batches, Lot, lots
+from bench.tracking import attention_maps
 from bench.train import Curves, NonFiniteLossError, train_on
 from bench.trial import Trial
 from normalizers import support_share
 
 SLOTS = 2**22
 """Attention weights of one head that are held at a time; changes no result beyond rounding."""
-BY_LENGTH = "by_length"
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,9 @@ def measured(trial: Trial) -> dict[str, Any]:
         curves = train_on(model, forward, batches, batches.steps, trial.schedule, after)
     start = time.perf_counter()
     with trial.precision():
-        results = [written(model, part) for part in tested]
+        results = [written(model, lot) for lot in tested]
+        if trial.tracker.watches:
+            trial.seen.maps = attention_maps(model, tested[0].ids[:, :-1])
     seconds = time.perf_counter() - start
     if not np.isfinite(results[-1].loss):
         raise NonFiniteLossError(f"the test loss is {results[-1].loss}; a lower train.learning_rate may help")

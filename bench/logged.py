@@ -9,6 +9,8 @@ from omegaconf import OmegaConf
 from bench import ROOT
 from bench.records import Record
 
+BY_LENGTH = "by_length"
+"""What a record says of each length that a model was tested at."""
 PLANS = ROOT / "conf" / "analysis"
 HELD_OUT = {"validation_loss": "validation/loss", "validation_accuracy": "validation/accuracy"}
 """Curves of rows held out of the training split; all other curves of single numbers are of the training."""
@@ -68,7 +70,13 @@ def summary(record: Record) -> dict[str, Any]:
     """What a run came to: its metrics, attention per block and head, status, notes, and its error where it has one."""
     values: dict[str, Any] = {name: value for name, value in record.metrics.items() if value is not None}
     for name, per_block in record.attention.items():
-        if not isinstance(per_block, list):  # the map of attention pooling is a picture, not a number per head
+        if name == BY_LENGTH:
+            for part in ("exact_match", "token_accuracy"):
+                values |= {
+                    f"{part}/{length}": share
+                    for length, share in zip(per_block["length"], per_block[part], strict=True)
+                }
+        if not isinstance(per_block, list):  # a picture or numbers per length, not a number per head
             continue
         # Learned parameters, which have curves, go by their own name; the rest is measured of the attention rows.
         values |= by_head(name if name in record.curves else f"attention/{name}", per_block)

@@ -53,13 +53,15 @@ class WandbTracker:
 
 
 def pictures(seen: Seen) -> dict[str, Any]:
-    """The confusion matrix as a table of (truth, predicted, rows), and attention maps as images."""
+    """Attention maps as images and, of classes, the confusion matrix as a table of (truth, predicted, rows)."""
     import wandb
 
+    maps = [wandb.Image(255 * matrix / max(matrix.max(), 1e-9), caption=name) for name, matrix in seen.maps.items()]
+    if not len(seen.truth):
+        return {"attention_maps": maps}
     classes = int(max(seen.truth.max(), seen.predictions.max())) + 1
     counts = np.zeros((classes, classes), dtype=int)
     np.add.at(counts, (seen.truth, seen.predictions), 1)
     rows: list[Iterable[int]] = [[int(t), int(p), int(counts[t, p])] for t in range(classes) for p in range(classes)]
-    maps = [wandb.Image(255 * matrix / max(matrix.max(), 1e-9), caption=name) for name, matrix in seen.maps.items()]
     table = wandb.Table(columns=["truth", "predicted", "rows"], data=rows)
     return {"confusion_matrix": table, "attention_maps": maps}

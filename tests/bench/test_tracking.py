@@ -9,7 +9,7 @@ from bench.fingerprint import identify
 from bench.logged import history, summary
 from bench.records import Record
 from bench.run import perform
-from bench.schema import RunConfig
+from bench.schema import RunConfig, validate
 from tests.bench import wandb_log
 from tests.bench.helpers import CODE, config, raw, results, run
 
@@ -17,8 +17,6 @@ from tests.bench.helpers import CODE, config, raw, results, run
 def tracked(tmp_path: Path, tiny: tuple[str, ...], *words: str, normalizer: str = "hae") -> RunConfig:
     tracker = {"kind": "wandb", "mode": "offline", "project": "p", "dir": str(tmp_path / "w"), "images": True}
     content = raw(*tiny, "train.epochs=2", *words, normalizer=normalizer) | {"tracker": tracker, "tags": ["demo"]}
-    from bench.schema import validate
-
     return validate(content)
 
 
@@ -60,6 +58,20 @@ def test_a_record_is_the_same_with_and_without(tmp_path: Path, tiny: tuple[str, 
     watched = run(tracked(tmp_path, tiny, normalizer=normalizer))
     alone = run(config(*tiny, "train.epochs=2", normalizer=normalizer))
     assert results(watched) == results(alone)
+
+
+def test_a_run_on_sequences_is_watched_by_length(tmp_path: Path, tiny: tuple[str, ...]) -> None:
+    tracker = {"kind": "wandb", "mode": "offline", "project": "p", "dir": str(tmp_path / "w"), "images": True}
+    words = (tiny[-1], "device=cpu", "train.epochs=2", "dataset.train_limit=128", "dataset.test_limit=9")
+    groups = {"model": "causal", "train": "generalization"}
+    content = raw(*words, "dataset.test_longest=32", dataset="flip_flop", **groups)
+    record = run(validate(content | {"tracker": tracker}))
+    assert results(record) == results(run(validate(content)))
+    (logged,) = wandb_log.runs(tmp_path / "w")
+    exact = record.attention["by_length"]["exact_match"]
+    assert [logged.summary[f"exact_match/{length}"] for length in (16, 32)] == exact
+    assert [entry["test/exact_match"] for entry in logged.history if "test/exact_match" in entry][-1] == exact[0]
+    assert len(list((tmp_path / "w").glob("wandb/offline-run-*/files/media/images/*.png"))) == 8
 
 
 def test_a_failed_run_is_marked_failed_and_repeats_have_the_same_id(tmp_path: Path, tiny: tuple[str, ...]) -> None:
