@@ -60,11 +60,20 @@ def runtime(runs: Runs, plan: Plan) -> Table:
             ),
             f"Ratio: geometric mean over matched seeds of the seconds over those of {control}, with the {percent} t "
             f"interval of the logarithms; {NONE} where there is none.",
+            *_total(runs.frame),
             *refused,
             f"Measured on: {provenance.machine(runs.frame)}.",
             *provenance.notices(runs.frame),
         ),
     )
+
+
+def _total(frame: pd.DataFrame) -> list[str]:
+    """What the whole sweep cost, where every run says it."""
+    if frame[CPU].isna().any():
+        return []
+    minutes = frame[CPU].sum() / 60
+    return [f"The {len(frame)} training loops together: {minutes:.1f} minutes of processor time."]
 
 
 def time_ratio(runs: Runs, plan: Plan, dataset: str, normalizer: str, kind: str) -> Ratio:

@@ -32,6 +32,16 @@ def test_seconds_ratio_and_machine(build: SimpleNamespace) -> None:
     assert any(note.startswith("Ratio: geometric mean over matched seeds") for note in table.notes)
 
 
+def test_what_the_whole_sweep_cost_is_said_where_every_run_says_it(build: SimpleNamespace) -> None:
+    metrics = [{"accuracy": 0.5, "train_seconds": 9.0, "train_cpu_seconds": s} for s in (30.0, 90.0, 33.0)]
+    records = [build.make("digits", "softmax", seed, 0.5, metrics=content) for seed, content in enumerate(metrics)]
+    said = "The 3 training loops together: 2.5 minutes of processor time."
+    assert said in runtime(build.runs_of(records), build.plan()).notes
+    del metrics[0]["train_cpu_seconds"]
+    records[0] = build.make("digits", "softmax", 0, 0.5, metrics=metrics[0])
+    assert not [note for note in runtime(build.runs_of(records), build.plan()).notes if "together" in note]
+
+
 def test_the_ratio_is_the_geometric_mean_with_the_t_interval_of_logarithms() -> None:
     a, b = pd.Series([3.0, 5.0, 4.0, 9.0]), pd.Series([1.0, 2.0, 2.0, 3.0])
     mean, low, high = paired_ratio(a, b, 0.9)
