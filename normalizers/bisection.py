@@ -62,7 +62,7 @@ def _transformed() -> bool:
 
 
 class _ByKernel(Function):
-    """`_rows_through_bisection` by a kernel that keeps no more than the weights; by itself where no kernel serves."""
+    """`_rows_through_bisection` by a kernel, which keeps no graph; by itself where no kernel serves."""
 
     @staticmethod
     def forward(ctx: Any, rows: Tensor, alpha: Tensor, steps: int) -> Tensor:
@@ -75,18 +75,22 @@ class _ByKernel(Function):
         return result[0]
 
     @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor, None]:
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
         rows, alpha, *made = ctx.saved_tensors
         again = torch.is_grad_enabled()  # someone wants to differentiate this too
         fast = native.bisected_backward(grads[0], rows, alpha, ctx.steps, *made) if made and not again else None
         if fast is not None:
             return *fast, None
+        wanted = ctx.needs_input_grad[:2]
         with torch.enable_grad():
             if not again:
-                rows, alpha = rows.detach().requires_grad_(), alpha.detach().requires_grad_()
+                rows, alpha = (
+                    x.detach().requires_grad_(needed) for x, needed in zip((rows, alpha), wanted, strict=True)
+                )
             p = _rows_through_bisection(rows, alpha - 1, ctx.steps)
-        by_rows, by_alpha = torch.autograd.grad(p, (rows, alpha), grads, create_graph=again, materialize_grads=True)
-        return by_rows, by_alpha, None
+        inputs = [x for x, needed in zip((rows, alpha), wanted, strict=True) if needed]
+        made_again = iter(torch.autograd.grad(p, inputs, grads, create_graph=again, materialize_grads=True))
+        return *(next(made_again) if needed else None for needed in wanted), None
 
 
 def _rows_through_bisection(rows: Tensor, a: Tensor, steps: int) -> Tensor:

@@ -26,14 +26,14 @@ static inline bracket_t bracket_of(const float *x, int64_t n, float largest, flo
     count -= inside;
   }
   bracket_t b = {.top = max_of(top), .bottom = -max_of(-bottom), .count = count_of(count)};
-  float cells = ldexpf(1.0f, steps);
+  double cells = ldexp(1.0, steps); /* one row's few numbers may be exact ones: a cell off moves every weight of the row */
   b.low = a * b.bottom - a * b.top - 1.0f;
   b.high = -exp_of(-a * log_of((float)(b.count > 0 ? b.count : 1)));
   b.share = 0.0f; /* one kept slot alone leaves a bracket of width 0 */
   if (b.high > b.low && largest > 0.0f) {
-    float cell = floorf((-exp_of(a * log_of(largest)) - b.low) / (b.high - b.low) * cells);
-    cell = cell < 0.0f ? 0.0f : cell > cells - 1.0f ? cells - 1.0f : cell;
-    b.share = 1.0f - (cell + 1.0f) / cells;
+    double cell = floor((-pow(largest, a) - b.low) / ((double)b.high - b.low) * cells);
+    cell = cell < 0.0 ? 0.0 : cell > cells - 1.0 ? cells - 1.0 : cell;
+    b.share = (float)(1.0 - (cell + 1.0) / cells);
   }
   b.threshold = b.share * b.low + (1.0f - b.share) * b.high;
   return b;

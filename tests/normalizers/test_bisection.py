@@ -113,3 +113,25 @@ def test_the_second_derivative_is_that_of_the_formula():
     for single, double in zip(*second, strict=True):
         torch.testing.assert_close(single.double(), double, atol=1e-3, rtol=1e-3)
         assert double.abs().max() > 0
+
+
+@pytest.mark.parametrize("native_kernels", [True, False])
+@pytest.mark.parametrize("alpha", [1.4, torch.tensor(1.4)], ids=["number", "tensor"])
+def test_a_fixed_alpha_has_second_derivatives_too(alpha, native_kernels):
+    z, weight = torch.randn(2, 4, 17, generator=torch.Generator().manual_seed(11))
+    second = []
+    for scores in (z, z.double()):
+        with nullcontext() if native_kernels else native.switched_off():
+            scores.requires_grad_()
+            p = entmax_through_bisection(scores, alpha)
+            (first,) = torch.autograd.grad((p * weight).sum(), scores, create_graph=True)
+            second.append(torch.autograd.grad(first.square().sum(), scores)[0].double())
+    torch.testing.assert_close(*second, atol=1e-3, rtol=1e-3)
+    assert second[1].abs().max() > 0
+
+
+def test_the_kernel_ends_in_the_cell_of_float64_where_scores_lie_close_together():
+    z = torch.randn(200, 300, generator=torch.Generator().manual_seed(12)) * 0.01
+    torch.testing.assert_close(
+        entmax_through_bisection(z, 1.5).double(), entmax_through_bisection(z.double(), 1.5), atol=2e-6, rtol=0
+    )
