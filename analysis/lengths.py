@@ -25,6 +25,9 @@ COLUMNS = (
 TRAINING = ("train_shortest", "train_longest")
 NUMBERS = ("rows", *RESULTS, *ATTENTION, "trained_from", "trained_to")
 
+NAPE = "nape"
+"""The choice of positions that gives the first half of the heads a bias and the others none."""
+HEADS = "over the heads without positions where positions are nape, else over all heads"
 ROUNDING = 1e-6
 """What a share in float32 may lie beyond 0 and 1, and by which two roundings of one accuracy may differ."""
 AGAIN = "; make this run again with force=true"
@@ -35,7 +38,8 @@ Row = tuple[Any, ...]
 
 
 def rows(path: Path, record: Record) -> list[Row]:
-    """The values of COLUMNS for each test length of `record`, attention as its mean over blocks and heads.
+    """The values of COLUMNS for each test length of `record`, attention as its mean over blocks and heads
+    (see `_attention`).
 
     Empty for a record without lengths. Raises InputError naming the file for a part that is missing, has another shape
     than the lengths ask for or holds what cannot be, and for an accuracy that is not the exact match at the longest.
@@ -49,7 +53,7 @@ def rows(path: Path, record: Record) -> list[Row]:
     length = _lengths(where, content)
     rows_of_length = _array(where, content, "rows", length.shape)
     results = [_shares(where, name, _array(where, content, name, length.shape)) for name in RESULTS]
-    attention = _attention(where, content, length.size)
+    attention = _attention(where, content, length.size, record.config.get("model", {}).get("positions"))
     accuracy, last = record.metrics.get("accuracy"), float(results[0][-1])
     if accuracy is None or abs(accuracy - last) > ROUNDING:
         raise InputError(
@@ -121,8 +125,11 @@ def _lengths(where: str, content: dict[str, Any]) -> Array:
     return length
 
 
-def _attention(where: str, content: dict[str, Any], lengths: int) -> list[Array]:
-    """The means over blocks and heads of ATTENTION, each of shape (lengths,)."""
+def _attention(where: str, content: dict[str, Any], lengths: int, positions: object) -> list[Array]:
+    """The means over blocks and heads of ATTENTION, each of shape (lengths,).
+
+    Of nape, over the second half of the heads: what the others do far away is the doing of their bias.
+    """
     found = {name: _array(where, content, name) for name in ATTENTION}
     shape = found[ATTENTION[0]].shape
     for name, values in found.items():
@@ -131,7 +138,8 @@ def _attention(where: str, content: dict[str, Any], lengths: int) -> list[Array]
             raise InputError(f"{where}.{name} has shape {values.shape}, not {wanted} for {lengths} lengths{AGAIN}")
     for name in ATTENTION[1:]:
         _shares(where, name, found[name])
-    return [values.mean(axis=(1, 2)) for values in found.values()]
+    first = shape[2] // 2 if positions == NAPE else 0
+    return [values[:, :, first:].mean(axis=(1, 2)) for values in found.values()]
 
 
 def _array(where: str, content: dict[str, Any], name: str, shape: tuple[int, ...] | None = None) -> Array:

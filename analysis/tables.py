@@ -78,8 +78,21 @@ def main_results(runs: Runs, plan: Plan) -> Table:
         sections=(Section("", blocks(rows)),),
         columns=("dataset", "normalizer", "n", "missing_seeds", *COLUMNS),
         values=tuple(values),
-        notes=(MEANS, SUPPORT, *lengths.notices(runs.by_length), *provenance.notices(runs.frame)),
+        notes=(
+            MEANS,
+            SUPPORT,
+            *_of_lengths(runs),
+            *provenance.notices(runs.frame),
+        ),
     )
+
+
+def _of_lengths(runs: Runs) -> list[str]:
+    """What accuracy and support mean where models were tested at several lengths."""
+    if runs.by_length.empty:
+        return []
+    at_longest = "There, support is that of the queries that predict answer tokens, among the keys they may attend to."
+    return [*lengths.notices(runs.by_length), at_longest]
 
 
 def follow_up(runs: Runs, plan: Plan, name: str, result: FamilyResult) -> Table:

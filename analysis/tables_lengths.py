@@ -102,9 +102,11 @@ def dispersion(runs: Runs, plan: Plan) -> Table | None:
         ),
         values=tuple(_values(one, columns) for one in everything),
         notes=(
-            "Mean over the queries that predict answer tokens, over all heads and blocks, and over n seeds. Columns: "
-            "test lengths. Uniform attention over k keys has an entropy of ln k and a peak weight of 1/k.",
-            "Support: share of weights above 1e-7 among the keys that a query may attend to.",
+            f"Mean over the queries that predict answer tokens, over blocks, {lengths.HEADS}, and over n seeds. "
+            "Columns: test lengths. Uniform attention over k keys has an entropy of ln k and a peak weight of 1/k. A "
+            "row that does not sum to 1 is divided by its sum for its entropy, and not for its peak.",
+            "Support: share of weights above 1e-7 among the keys that a query may attend to; weights of a map without "
+            "zeros of its own fall below that where scores lie 16 apart.",
             *trained(runs, plan),
             "Change: at the longest test length minus at the shortest, seed by seed. CI: Student's t. p: one-sample t "
             "test that the mean change is 0, two-sided.",

@@ -82,7 +82,8 @@ def table(runs: Runs, plan: Plan) -> Table | None:
         ),
         notes=(
             "Token accuracy: share of answer tokens that are right, given the true ones before; it tells normalizers "
-            "apart at lengths where no row is right as a whole. Columns: test lengths.",
+            "apart at lengths where no row is right as a whole. Where most answers repeat the one before, as in a long "
+            "sorted row, little of it is left to differ in. Columns: test lengths.",
             *trained(runs, plan),
             f"Each cell: mean difference over matched seeds, and Holm's p within the m = {len(rows)} planned tests of "
             f"this whole table, of paired t tests, two-sided. The CSV has intervals (simultaneous ones with this m), "

@@ -32,6 +32,11 @@ class Sizes:
         """How many it has in the shortest rows of a run."""
         return self.keys
 
+    @property
+    def fewest_kept(self) -> int | None:
+        """How many the query that sees the fewest may give weight to; None where every query sees all tokens."""
+        return None
+
 
 class AttentionModel(nn.Module, ABC):
     """A model with `shape.blocks` blocks of attention and `shape.heads` heads in each."""

@@ -37,6 +37,11 @@ class CausalShape(Sizes):
     def fewest_keys(self) -> int:
         return self.shortest - 1
 
+    @property
+    def fewest_kept(self) -> int:
+        """The first query sees itself alone."""
+        return 1
+
 
 class CausalAttention(Attention):
     """Attention with positions; see `bench.positions`."""

@@ -37,7 +37,7 @@ def measured(trial: Trial) -> dict[str, Any]:
         return held_out
 
     with trial.training(after_epoch) as (forward, after):
-        curves = train(model, forward, *data.train, trial.schedule, stream(config.seed, "batches"), after)
+        curves = train(model, forward, *data.train, trial.config.schedule, stream(config.seed, "batches"), after)
     with trial.precision():
         test, attention = predict(model, *data.test), attention_statistics(model, data.test[0], data.test_marks)
         marked = {} if data.test_marks is None else {"map": attention_map(model, data.test[0], data.test_marks)}
@@ -74,7 +74,7 @@ def measured(trial: Trial) -> dict[str, Any]:
 
 def _told(trial: Trial, data: inputs.Inputs, curves: Curves) -> dict[str, float]:
     """What a tracker is told of the last epoch, on validation rows where the run has some, else on test rows."""
-    values = epoch_values(trial.last(curves), trial.schedule.steps(len(data.train[0])))
+    values = epoch_values(trial.last(curves), trial.config.schedule.steps(len(data.train[0])))
     rows, name = (data.validation, "validation") if len(data.validation[0]) else (data.test, "test")
     return values | watched(trial.model, rows, name)
 

@@ -22,7 +22,7 @@ from bench.measure import MAP_ROWS, attention_map
 from bench.run import choose_device, make_model
 from bench.schema import ConfigError, RunConfig, validate
 from bench.streams import global_stream, stream
-from bench.train import Curves, Schedule, train
+from bench.train import Curves, train
 from datasets import DataError
 
 NAME = "frames.npz"
@@ -95,7 +95,7 @@ def watched(config: RunConfig) -> dict[str, NDArray[Any]]:
         return {}
 
     look(0)
-    schedule = Schedule(**config.train.model_dump(exclude={"precision"}))
+    schedule = config.schedule
     forward = Forward(model, config.train.precision, device, config.compile)
     with global_stream(config.seed, "noise"):
         train(model, forward, *data.train, schedule, stream(config.seed, "batches"), after_step)

@@ -28,7 +28,8 @@ class Written:
 
     exact_match: share of sequences whose answers are all right. token_accuracy: share of answers that are right after
     the true ones before. loss: mean cross-entropy of the answers. attention: each of `STATISTICS` as blocks × heads,
-    mean over the queries that an answer is read from; of support, among the keys that the query may see.
+    mean over the queries that an answer is read from; of support, among the keys that the query may see. seconds: of
+    the model's passes alone.
     """
 
     length: int
@@ -37,6 +38,7 @@ class Written:
     token_accuracy: float
     loss: float
     attention: dict[str, list[list[float]]]
+    seconds: float
 
 
 def measured(trial: Trial) -> dict[str, Any]:
@@ -46,27 +48,31 @@ def measured(trial: Trial) -> dict[str, Any]:
     """
     config, model = trial.config, trial.model
     assert isinstance(model, CausalTransformer)  # no other takes sequences
-    batches = Batches(config, trial.schedule, trial.device)
+    batches = Batches(config, trial.config.schedule, trial.device)
     tested = lots(config, trial.prepared, trial.device)
     reset_peak(trial.device)
 
     def after_epoch(epoch: int, curves: Curves) -> dict[str, Any]:
         if trial.tracker.watches:
-            shortest = written(model, tested[0])
-            told = {"test/exact_match": shortest.exact_match, "test/token_accuracy": shortest.token_accuracy}
+            first = written(model, tested[0])
+            told = {
+                f"test/exact_match/{first.length}": first.exact_match,
+                f"test/token_accuracy/{first.length}": first.token_accuracy,
+            }
             trial.tracker.epoch(epoch, epoch_values(trial.last(curves), batches.steps) | told)
         return {}
 
     with trial.training(after_epoch) as (forward, after):
-        curves = train_on(model, forward, batches, batches.steps, trial.schedule, after)
-    start = time.perf_counter()
+        curves = train_on(model, forward, batches, batches.steps, trial.config.schedule, after)
     with trial.precision():
         results = [written(model, lot) for lot in tested]
         if trial.tracker.watches:
             trial.seen.maps = attention_maps(model, tested[0].ids[:, :-1])
-    seconds = time.perf_counter() - start
-    if not np.isfinite(results[-1].loss):
-        raise NonFiniteLossError(f"the test loss is {results[-1].loss}; a lower train.learning_rate may help")
+    for result in results:
+        if not np.isfinite(result.loss):
+            raise NonFiniteLossError(
+                f"the test loss at length {result.length} is {result.loss}; a lower train.learning_rate may help"
+            )
     learned, longest = trial.learned(), results[-1]
     return {
         "metrics": {
@@ -75,7 +81,7 @@ def measured(trial: Trial) -> dict[str, Any]:
             "support": float(np.mean(longest.attention["support"])),
             "train_seconds": sum(curves.seconds),
             "train_cpu_seconds": sum(curves.cpu_seconds),
-            "inference_seconds": seconds,
+            "inference_seconds": sum(result.seconds for result in results),
             "peak_memory_mb": peak_mb(trial.device),
             "parameters": float(sum(p.numel() for p in model.parameters())),
             "alpha_mean": float(np.mean(learned["alpha"])) if "alpha" in learned else None,
@@ -94,11 +100,13 @@ def written(model: CausalTransformer, tested: Lot) -> Written:
     """
     model.eval()
     tokens = tested.ids.shape[1] - 1
-    right = asked = exact = loss = 0.0
+    right = asked = exact = loss = seconds = 0.0
     totals = {name: torch.zeros(model.shape.blocks, model.shape.heads, dtype=torch.float64) for name in STATISTICS}
     size = max(1, SLOTS // tokens**2)
     for ids, answers in zip(tested.ids.split(size), tested.answers.split(size), strict=True):
+        start = time.perf_counter()
         scores, weights = model(ids[:, :-1])
+        seconds += time.perf_counter() - start
         follow, wanted = ids[:, 1:], answers[:, 1:]
         hit = (scores.argmax(1) == follow) | ~wanted
         exact += hit.all(1).sum().item()
@@ -113,7 +121,7 @@ def written(model: CausalTransformer, tested: Lot) -> Written:
                 totals[name][block] += of_rows.double().sum(0).cpu()
     rows = len(tested.ids)
     attention = {name: (total / asked).tolist() for name, total in totals.items()}
-    return Written(tested.length, rows, exact / rows, right / asked, loss / asked, attention)
+    return Written(tested.length, rows, exact / rows, right / asked, loss / asked, attention, seconds)
 
 
 def by_length(results: list[Written]) -> dict[str, list[Any]]:

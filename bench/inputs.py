@@ -72,7 +72,8 @@ def _sizes(config: RunConfig, prepared: Prepared) -> dict[str, int]:
         sequences.check_rows(config, prepared)
         classes = inputs = prepared.vocabulary or 0
         lengths = [int((part.x != 0).sum(1).min()) for part in (prepared.train, prepared.test)]
-        return {"inputs": inputs, "classes": classes, "tokens": prepared.test.x.shape[1], "shortest": min(lengths)}
+        tokens = max(x.shape[1], prepared.test.x.shape[1])
+        return {"inputs": inputs, "classes": classes, "tokens": tokens, "shortest": min(lengths)}
     counts(
         len(prepared.train),
         len(prepared.test),

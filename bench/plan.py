@@ -68,6 +68,7 @@ def plan(raws: Sequence[Mapping[str, Any]], *, here: bool = True) -> Plan:
             prepared = inputs.arrays(config)
             shape = inputs.shape(config, prepared)
             _check_rows(config, prepared, shape)
+            _check_warmup(config, prepared)
         except DataError as error:
             missing[wanted] = str(error)
             result.unavailable.append((config.label, missing[wanted]))
@@ -113,17 +114,29 @@ def _validated(raws: Sequence[Mapping[str, Any]], here: bool) -> list[RunConfig]
 def _check_rows(config: RunConfig, prepared: Prepared, shape: Sizes) -> None:
     """Raise ConfigError where the normalizer cannot normalize some row of the run."""
     normalizer = make_normalizer(config).eval()
-    kept = slots = shape.keys
+    slots, kept, why = shape.keys, shape.fewest_kept, "the first query of a causal model sees"
+    if shape.mask_padding:
+        kept, why = slots - shape.tokens + _shortest(config, prepared), "dataset.mask_padding=true leaves"
     try:
         normalizer.check_length(shape.fewest_keys)
-        if shape.mask_padding:
-            kept = slots - shape.tokens + _shortest(config, prepared)
-            scores = torch.zeros(1, shape.heads, slots, slots)
-            queries = torch.zeros(1, shape.heads, slots, shape.width // shape.heads)
+        if kept is not None:
+            scores = torch.zeros(1, shape.heads, 1, slots)
+            queries = torch.zeros(1, shape.heads, 1, shape.width // shape.heads)
             normalizer(scores, torch.arange(slots) < kept, queries)
     except ValueError as error:
-        where = f" (dataset.mask_padding=true leaves {kept} of {slots} keys of a text)" if kept < slots else ""
+        where = f" ({why} {kept} of {slots} keys)" if kept is not None and kept < slots else ""
         raise ConfigError(f"normalizer {config.normalizer.name} on {config.dataset.name}{where}: {error}") from error
+
+
+def _check_warmup(config: RunConfig, prepared: Prepared) -> None:
+    """Raise ConfigError where training ends before the learning rate has risen."""
+    rows = config.dataset.train_limit or len(prepared.train) - config.dataset.validation
+    steps = config.train.epochs * config.schedule.steps(rows)
+    if config.train.warmup >= steps:
+        raise ConfigError(
+            f"train.warmup={config.train.warmup} is no less than the {steps} steps of the training; lower it, or raise "
+            "train.epochs"
+        )
 
 
 def _shortest(config: RunConfig, prepared: Prepared) -> int:

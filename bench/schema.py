@@ -16,6 +16,7 @@ from bench.errors import suggest as suggest
 from bench.models import DEFAULT, MODELS, ModelConfig
 from bench.records import NAME_PATTERN
 from bench.strict import Strict
+from bench.train import Schedule
 from datasets import SOURCES, Kind
 from normalizers import REGISTRY
 
@@ -112,6 +113,11 @@ class RunConfig(Strict):
     compile: bool
     force: bool
     on_error: Literal["continue", "stop"]
+
+    @property
+    def schedule(self) -> Schedule:
+        """How long and how to train."""
+        return Schedule(**self.train.model_dump(exclude={"precision"}))
 
     @property
     def label(self) -> str:

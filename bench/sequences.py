@@ -33,16 +33,18 @@ class Batches:
         options = config.dataset_options()
         self.rows = config.dataset.train_limit or 0
         self.size = schedule.batch_size or self.rows
-        self.steps = schedule.steps(self.rows)
+        self.passes, self.steps = schedule.passes, schedule.steps(self.rows)
         self.lengths = options["train_shortest"], options["train_longest"] + 1
         self.maker, self.device = maker(config), device
         self.generator = np.random.default_rng(stream_seed(config.seed, "sequences"))
 
     def __call__(self) -> Iterator[tuple[Tensor, Tensor]]:
-        return (self._batch() for _ in range(self.steps))
+        for _ in range(self.passes):
+            for drawn in range(0, self.rows, self.size):
+                yield self._batch(min(self.size, self.rows - drawn))
 
-    def _batch(self) -> tuple[Tensor, Tensor]:
-        drawn = self.maker.draw(self.generator, self.size, int(self.generator.integers(*self.lengths)))
+    def _batch(self, size: int) -> tuple[Tensor, Tensor]:
+        drawn = self.maker.draw(self.generator, size, int(self.generator.integers(*self.lengths)))
         ids = torch.from_numpy(drawn.ids)
         follow = ids[:, 1:].masked_fill(~torch.from_numpy(drawn.answers[:, 1:].copy()), NO_ANSWER)
         return ids[:, :-1].to(self.device), follow.to(self.device)

@@ -14,7 +14,7 @@ from torch.nn import functional as F
 
 @dataclass(frozen=True)
 class Schedule:
-    """How long and how to train; see `conf/train`. The rate rises over `warmup` steps, and may then fall to 0."""
+    """How long and how to train; see `conf/train`. The rate rises over `warmup` steps, and may fall to 0 after them."""
 
     epochs: int
     batch_size: int | None
@@ -33,7 +33,8 @@ class Schedule:
     def rate(self, step: int, steps: int) -> float:
         """The learning rate of step 0 … `steps` - 1 of the whole training."""
         rise = min(1.0, (step + 1) / self.warmup) if self.warmup else 1.0
-        fall = (1 + math.cos(math.pi * step / steps)) / 2 if self.decay == "cosine" else 1.0
+        done = max(0, step - self.warmup) / max(1, steps - self.warmup)
+        fall = (1 + math.cos(math.pi * done)) / 2 if self.decay == "cosine" else 1.0
         return self.learning_rate * rise * fall
 
 
@@ -142,7 +143,10 @@ def step(
     clip_norm: float,
 ) -> tuple[Tensor, Tensor]:
     """One step on a batch; returns its mean loss and the norm of its gradient before clipping, both 0-d."""
-    loss = F.cross_entropy(forward(x), y)
+    scores = forward(x)
+    if scores.ndim == 3:  # one row per token: that loss has the same bits each time on a GPU as well
+        scores, y = scores.transpose(1, 2).flatten(0, 1), y.flatten()
+    loss = F.cross_entropy(scores, y)
     optimizer.zero_grad(set_to_none=True)
     loss.backward()
     norm = nn.utils.clip_grad_norm_(model.parameters(), clip_norm)

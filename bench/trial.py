@@ -13,7 +13,7 @@ from bench.attention_model import AttentionModel
 from bench.schema import RunConfig
 from bench.streams import global_stream
 from bench.tracking import Seen, Tracker
-from bench.train import Curves, Schedule
+from bench.train import Curves
 from datasets import Prepared
 
 AfterEpoch = Callable[[int, Curves], dict[str, Any]]
@@ -29,11 +29,6 @@ class Trial:
     device: torch.device
     tracker: Tracker
     seen: Seen
-
-    @property
-    def schedule(self) -> Schedule:
-        """How long and how to train."""
-        return Schedule(**self.config.train.model_dump(exclude={"precision"}))
 
     @contextmanager
     def training(self, after_epoch: AfterEpoch) -> Iterator[tuple[Forward, AfterEpoch]]:

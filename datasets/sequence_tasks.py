@@ -7,7 +7,8 @@ symbols, or pairs of a key and a value, or of an instruction and a bit.
     copy, reverse, sort    s₁ … s_L | answer of L symbols
     two_back               s₁ s₂ s₃ (s₁) s₄ (s₂) … s_L (s_{L-2}): after each symbol the one two before it
     flip_flop              write, ignore or read, each with a bit, that of a read is the last written (Liu et al. 2023)
-    associative_recall     k₁ v₁ … k_L v_L | k (v) …: the value that stands last with a key (after Arora et al. 2023)
+    associative_recall     k₁ v₁ … k_L v_L | k (v) …: the value that stands last with a key (after Arora et al. 2023);
+                           several queries ask for different keys, whose last places are drawn evenly
 
 What stands in brackets is an answer, as are all symbols after | and the bits of reads. The tasks are those of Vasylenko
 et al. 2025, at the sizes of a small machine.
@@ -41,12 +42,12 @@ class Sequences:
 class Task:
     """`draw(generator, n, length, symbols, queries)` gives n sequences of `length`.
 
-    shortest: the least length. symbols: how many it takes at least. many_queries: whether it can ask several.
+    shortest: the least length. symbols(queries): how many it takes at least. many_queries: whether it can ask several.
     """
 
     draw: Callable[[Generator, int, int, int, int], Sequences]
     shortest: int = 1
-    symbols: int = 2
+    symbols: Callable[[int], int] = lambda _: 2
     many_queries: bool = False
 
 
@@ -83,11 +84,17 @@ def _flip_flop(generator: Generator, n: int, length: int, _symbols: int, _querie
 
 def _associative_recall(generator: Generator, n: int, length: int, symbols: int, queries: int) -> Sequences:
     kinds = symbols // 2  # the lower half are keys, the others values
-    keys = FIRST_SYMBOL + generator.integers(0, kinds, size=(n, length))
-    values = FIRST_SYMBOL + kinds + generator.integers(0, symbols - kinds, size=(n, length))
-    asked = np.take_along_axis(keys, generator.random((n, length)).argsort(axis=1)[:, :queries], axis=1)
-    places = np.where(keys[:, np.newaxis] == asked[:, :, np.newaxis], np.arange(length), 0).max(axis=2)
-    pairs = np.stack([keys, values], axis=2)
+    order = generator.random((n, kinds)).argsort(axis=1)
+    asked, spare = order[:, :queries], order[:, queries:]
+    places = generator.random((n, length)).argsort(axis=1)[:, :queries]
+    keys = generator.integers(0, kinds, size=(n, length))
+    others = np.take_along_axis(spare, generator.integers(0, kinds - queries, size=(n, length)), axis=1)
+    for query in range(queries):  # so that the place where a key stands last is anywhere, as near as it is far
+        later = np.arange(length) > places[:, query, np.newaxis]
+        keys = np.where(later & (keys == asked[:, query, np.newaxis]), others, keys)
+    np.put_along_axis(keys, places, asked, axis=1)
+    values = generator.integers(kinds, symbols, size=(n, length))
+    pairs = FIRST_SYMBOL + np.stack([keys, values], axis=2)
     questions = np.take_along_axis(pairs, places[:, :, np.newaxis], axis=1).reshape(n, -1)
     given = np.hstack([pairs.reshape(n, -1), np.full((n, 1), SEPARATOR)])
     written = np.concatenate([np.zeros(given.shape[1], np.bool_), np.tile([False, True], questions.shape[1] // 2)])
@@ -100,7 +107,7 @@ TASKS: dict[str, Task] = {
     "sort": Task(_sort),
     "two_back": Task(_two_back, shortest=3),
     "flip_flop": Task(_flip_flop, shortest=2),
-    "associative_recall": Task(_associative_recall, symbols=4, many_queries=True),
+    "associative_recall": Task(_associative_recall, symbols=lambda queries: 2 * (queries + 1), many_queries=True),
 }
 
 

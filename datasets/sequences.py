@@ -94,7 +94,7 @@ def _check_lengths(split: str, low: int, high: int, least: int, task: str) -> No
 
 def _check_sizes(maker: Maker, shortest: int) -> None:
     task = TASKS[maker.task]
-    needed = FIRST_SYMBOL + task.symbols
+    needed = FIRST_SYMBOL + task.symbols(maker.queries)
     if maker.vocabulary < needed:
         raise ValueError(
             f"vocabulary={maker.vocabulary} is too small for task={maker.task}; set it to {needed} or more"

@@ -55,7 +55,7 @@ def against_length(scene: Scene) -> Sheet | None:
     text = (
         "Horizontal: test length; grey: as in training. Mean over seeds ± standard error; points of one length "
         "stand beside each other. Entropy and peak weight (the largest of a query's weights): mean over the queries "
-        "that predict answer tokens, over all heads and blocks."
+        f"that predict answer tokens, over blocks, {lengths.HEADS}."
     )
     return scene.footer(sheet, text)
 

@@ -12,12 +12,12 @@ from bench import inputs, sequences
 from bench.causal import CausalShape, CausalTransformer, decode
 from bench.fingerprint import identify
 from bench.generalization import written
+from bench.plan import plan
 from bench.schema import ConfigError
 from bench.sequences import NO_ANSWER, Batches, Lot
 from bench.streams import global_stream
-from bench.train import Schedule
 from normalizers import build
-from tests.bench.helpers import ROOT, config, results, run
+from tests.bench.helpers import ROOT, config, raw, results, run
 
 SMALL = (
     *("device=cpu", "train.epochs=2", "dataset.train_limit=96", "train.batch_size=32", "train.warmup=2"),
@@ -58,7 +58,7 @@ def test_a_run_repeats_to_the_bit_and_another_seed_differs(words) -> None:
 
 def batches(*words: str, seed: int = 0, **choice: str) -> list[tuple[torch.Tensor, torch.Tensor]]:
     made = typed(*words, f"seed={seed}", **choice)
-    source = Batches(made, Schedule(**made.train.model_dump(exclude={"precision"})), torch.device("cpu"))
+    source = Batches(made, made.schedule, torch.device("cpu"))
     return [*source(), *source()]
 
 
@@ -99,7 +99,7 @@ def test_one_pass_finds_exactly_what_greedy_decoding_writes(words) -> None:
         model = CausalTransformer(shape, [build("softmax", 4, 16) for _ in range(2)])
     made = typed(*words, "train.epochs=1", "dataset.train_limit=3200")
     optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3)
-    for x, y in Batches(made, Schedule(**made.train.model_dump(exclude={"precision"})), torch.device("cpu"))():
+    for x, y in Batches(made, made.schedule, torch.device("cpu"))():
         optimizer.zero_grad()
         torch.nn.functional.cross_entropy(model(x)[0], y).backward()
         optimizer.step()
@@ -160,6 +160,18 @@ def test_what_cannot_be_is_refused_by_name(words, changes, message) -> None:
 
     with pytest.raises((ConfigError, ValueError), match=message):
         planned()
+
+
+def test_a_map_that_cannot_do_with_one_key_and_an_endless_warmup_are_refused_in_planning(words) -> None:
+    choices = {"dataset": "flip_flop", "model": "causal", "train": "generalization"}
+    with pytest.raises(ConfigError, match=r"constrained_sparsemax_0.5 on flip_flop_nape .*sees 1 of 127 keys"):
+        plan([raw(*words, normalizer="constrained_sparsemax", **choices)])
+    with pytest.raises(ConfigError, match=r"train.warmup=6 is no less than the 6 steps of the training"):
+        plan([raw(*words, "train.warmup=6", **choices)])
+
+
+def test_the_last_batch_of_an_epoch_is_as_short_as_it_falls(words) -> None:
+    assert [len(x) for x, _ in batches(*words, "dataset.train_limit=70")] == [32, 32, 6] * 2
 
 
 def test_models_and_data_that_do_not_fit_are_refused(words) -> None:

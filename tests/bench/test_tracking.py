@@ -70,7 +70,7 @@ def test_a_run_on_sequences_is_watched_by_length(tmp_path: Path, tiny: tuple[str
     (logged,) = wandb_log.runs(tmp_path / "w")
     exact = record.attention["by_length"]["exact_match"]
     assert [logged.summary[f"exact_match/{length}"] for length in (16, 32)] == exact
-    assert [entry["test/exact_match"] for entry in logged.history if "test/exact_match" in entry][-1] == exact[0]
+    assert [entry["test/exact_match/16"] for entry in logged.history if "test/exact_match/16" in entry][-1] == exact[0]
     assert len(list((tmp_path / "w").glob("wandb/offline-run-*/files/media/images/*.png"))) == 8
 
 

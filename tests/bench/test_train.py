@@ -4,7 +4,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from bench.streams import stream
-from bench.train import Curves, NonFiniteLossError, Schedule, batches, train
+from bench.train import Curves, NonFiniteLossError, Schedule, batches, make_optimizer, step, train
 
 USUAL = {"epochs": 1, "batch_size": 4, "learning_rate": 1e-3, "weight_decay": 0.0, "clip_norm": 5.0}
 
@@ -102,3 +102,23 @@ def test_an_epoch_of_8000_rows_at_96_is_84_steps_with_the_short_last_batch_kept(
         assert [len(batch) for batch in epoch] == [96] * 83 + [32]
         assert torch.equal(torch.cat(epoch).sort().values, torch.arange(8000))
     assert not torch.equal(torch.cat(first), torch.cat(second))
+
+
+def test_the_rate_rises_holds_or_falls_by_hand() -> None:
+    still = Schedule(**USUAL)
+    assert {still.rate(step, 10) for step in range(10)} == {still.learning_rate}
+    shaped = Schedule(**USUAL | {"learning_rate": 1.0, "warmup": 2, "decay": "cosine"})
+    assert [shaped.rate(step, 6) for step in range(6)] == pytest.approx(
+        [0.5, 1.0, 1.0, (1 + 2**-0.5) / 2, 0.5, (1 - 2**-0.5) / 2]
+    )
+
+
+def test_scores_of_tokens_and_of_rows_are_one_loss() -> None:
+    torch.manual_seed(0)
+    logits, y = torch.randn(4, 3, 5), torch.tensor([[0, 1, -100, 2, 1]] * 4)
+    losses = []
+    for scores, classes in ((logits, y), (logits.transpose(1, 2).flatten(0, 1), y.flatten())):
+        model = nn.ParameterList([scores.clone()])
+        optimizer = make_optimizer(model, Schedule(**USUAL))
+        losses.append(step(model, lambda _: model[0], optimizer, scores, classes, 1.0)[0])  # noqa: B023
+    assert losses[0] == losses[1]

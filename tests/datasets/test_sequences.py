@@ -66,9 +66,18 @@ def test_associative_recall_answers_with_the_value_that_stands_last_with_the_key
         for key, value in zip(questions[::2], questions[1::2], strict=True):
             assert held[key] == value
             asked += 1
+        assert len(set(questions[::2])) == queries
         assert max(held) < FIRST_SYMBOL + 16 <= min(held.values())
         assert answers == [False] * (2 * length + 1) + [False, True] * queries
     assert asked == 300 * queries
+
+
+def test_the_pair_asked_for_stands_anywhere():
+    places = []
+    for ids, _ in drawn("associative_recall", 60, 4, n=500, vocabulary=36):
+        last = {key: place for place, key in enumerate(ids[:120:2])}
+        places += [last[key] for key in ids[121::2]]
+    assert np.histogram(places, bins=6, range=(0, 60))[0] / 2000 == pytest.approx(np.full(6, 1 / 6), abs=0.03)
 
 
 @pytest.mark.parametrize("task", TASKS)
@@ -100,7 +109,7 @@ HASHES = {
     "sort": "1ee009d441e27930",
     "two_back": "eeb7eb628ebce082",
     "flip_flop": "cf8d7b41573278a4",
-    "associative_recall": "778ff3a3f6760b5e",
+    "associative_recall": "1107b5a4757fffbd",
 }
 
 
@@ -112,6 +121,7 @@ HASHES = {
         ({"test_shortest": 512}, "test_longest=256 is below test_shortest=512"),
         ({"vocabulary": 5}, "vocabulary=5 is too small for task=flip_flop; set it to 6 or more"),
         ({"queries": 2}, "queries=2 means nothing for task=flip_flop; leave it at 1"),
+        ({"task": "associative_recall", "queries": 6}, "vocabulary=16 is too small for .*; set it to 18 or more"),
         ({"task": "associative_recall", "queries": 5}, "queries=5 must lie between 1 and the 4 pairs"),
         ({"task": "associative_recall", "queries": 0}, "queries=0 must lie between 1 and the 4 pairs"),
     ],
