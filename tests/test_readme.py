@@ -11,10 +11,12 @@ import torch
 from hydra import compose, initialize_config_dir
 
 from analysis.plan import Plan
+from analysis.table import fixed, p_value, signed, spread
 from bench import overrides
 from bench.__main__ import COMMANDS, CONF
 from bench.launcher import plain
 from bench.schema import validate
+from tests.bench.helpers import PUBLISHED
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -98,3 +100,41 @@ def test_costs_are_those_of_the_committed_table(label, name):
     package = rows["97"]["entmax_package_to_ours"]
     measured.append(f"{float(package):.0f}x as long" if package else "-")
     assert f"| {label} | {' | '.join(measured)} |" in README
+
+
+REFERENCE = ROOT / "results" / "reference" / "tables"
+MARKS = {"better": " **+**", "worse": " **-**", "equivalent": " =", "inconclusive": ""}
+
+
+def pivoted(table, cell):
+    """The reference sweep's CSV `table` as lines of README: a row per data set, a column per published normalizer."""
+    with (REFERENCE / f"{table}.csv").open(encoding="utf-8") as file:
+        rows = [row for row in csv.DictReader(file) if row["normalizer"] in PUBLISHED]
+    found = {}
+    for row in rows:
+        found.setdefault(row["dataset"], {})[row["normalizer"]] = cell(row)
+    columns = [name for name in PUBLISHED if name in found["kmnist"]]
+    return [f"| {dataset} | {' | '.join(cells[name] for name in columns)} |" for dataset, cells in found.items()]
+
+
+@pytest.mark.parametrize(
+    ("table", "cell"),
+    [
+        ("main_results", lambda row: spread(float(row["accuracy_mean"]), float(row["accuracy_sd"]))),
+        (
+            "paired_vs_softmax",
+            lambda row: (
+                f"{signed(float(row['delta_accuracy']))} ({p_value(float(row['p_holm']))}){MARKS[row['verdict']]}"
+            ),
+        ),
+        (
+            "runtime",
+            lambda row: fixed(float(row["train_cpu_seconds_ratio"]), 2, "x"),
+        ),
+    ],
+    ids=["main_results", "paired_vs_softmax", "runtime"],
+)
+def test_the_results_are_those_of_the_reference_tables(table, cell):
+    lines = pivoted(table, cell)
+    assert len(lines) == 5
+    assert "\n".join(lines) in README

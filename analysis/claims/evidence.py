@@ -52,6 +52,11 @@ class Evidence:
         """The mean of `metric` over the completed seeds; NaN without any."""
         return mean_sd(self.runs.cell(dataset, normalizer)[metric])[0]
 
+    def clock(self, cells: Iterable[tuple[str, str]]) -> str:
+        """By which seconds training is timed: those of the processor where every run of `cells` holds them."""
+        held = [self.runs.cell(*cell)["train_cpu_seconds"].notna().all() for cell in cells]
+        return "train_cpu_seconds" if all(held) else "train_seconds"
+
     def gain(self, dataset: str, normalizer: str) -> float:
         """Mean Δ accuracy against softmax; NaN without a result."""
         row = self.against.get((dataset, normalizer))

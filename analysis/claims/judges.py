@@ -153,9 +153,9 @@ def _support(e: Evidence) -> Claim:
 
 def _cost(e: Evidence) -> Claim:
     printed = {key: row["train_seconds"] for key, row in summaries.read("runtime").items()}
-    seconds: dict[tuple[str, ...], float] = {
-        (dataset, name): e.mean(dataset, name, "train_seconds") for dataset in TIMED for name in (CONTROL, *LEADERS)
-    }
+    cells = [(dataset, name) for dataset in TIMED for name in (CONTROL, *LEADERS)]
+    kind = e.clock(cells)
+    seconds: dict[tuple[str, ...], float] = {cell: e.mean(*cell, kind) for cell in cells}
     ratios = {dataset: _ratio(seconds, dataset, "hae") for dataset in TIMED}
     parts = [
         e.known(ratio, ratio >= MULTIPLE, dataset, "training seconds of HAE and softmax")

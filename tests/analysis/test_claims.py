@@ -107,6 +107,21 @@ def test_a_counterexample_refutes_its_claim_and_no_other(build: SimpleNamespace,
     assert found[id].ours != "-"
 
 
+def test_training_is_timed_by_the_processor_where_every_record_says_so(build: SimpleNamespace, plan: Plan) -> None:
+    """By the clock HAE takes three times as long in all of these records, by the processor as long as softmax."""
+    by_clock = study(build)
+    for record in by_clock:
+        record.metrics["train_cpu_seconds"] = 1.0
+    found = judge(build, plan, by_clock)["C10"]
+    assert found.verdict == "not replicated"
+    assert "marker 1.00x" in found.ours
+    by_clock[0].metrics["train_cpu_seconds"] = None
+    for record in by_clock:
+        if record.key[:2] == ("marker", "hae"):
+            record.metrics["train_cpu_seconds"] = None
+    assert judge(build, plan, by_clock)["C10"].verdict == "replicated"
+
+
 NEEDED = {
     "C1": ("cifar10", "topk_025"),
     "C2": ("fashion_mnist", "topk_0125"),
