@@ -127,7 +127,7 @@ def test_a_text_too_short_for_the_normalizer_is_found_before_anything_trains(tex
     content = on_texts(texts, "normalizer.upper=0.24", normalizer="constrained_sparsemax")
     with pytest.raises(ConfigError) as caught:
         plan([content])
-    where = "on texts (dataset.mask_padding=true leaves 4 of 9 keys of a text)"
+    where = "on texts (dataset.mask_padding=true leaves 4 of 9 keys)"
     assert str(caught.value).startswith(f"normalizer constrained_sparsemax_0.24 {where}: upper must sum to at least 1")
     assert len(plan([changed(content, "normalizer.upper", 0.25)]).jobs) == 1
     assert len(plan([changed(content, "dataset.mask_padding", False)]).jobs) == 1
