@@ -3,7 +3,7 @@
     scores = (x W_k) q / √width,   context = Σ_j normalizer(scores)_j (x W_v)_j,   class scores = context W + b
 
 The model of qjax's attention-pooling examples. Weights start as N(0, 1) / √(inputs of the layer), b as 0. What is
-computed are x (W_k q) and (Σ_j a_j x_j) W_v, which are the same and never form keys or values of the tokens.
+computed are x (W_k q) and (Σ_j a_j x_j) (W_v W), which are the same and never form keys or values of the tokens.
 """
 
 from collections.abc import Sequence
@@ -35,10 +35,13 @@ class AttentionPooling(AttentionModel):
 
     def forward(self, tokens: Tensor, *, full_rows: bool = False) -> tuple[Tensor, list[Tensor]]:
         """Class scores (batch, classes) and, in a list, the weights (batch, 1, 1, tokens); there is one query."""
+        rows, length, inputs = tokens.shape
         direction = self.key @ self.query * self.shape.width**-0.5
-        weights = self.normalizer((tokens @ direction)[:, None, None], None, self.query.expand(len(tokens), 1, 1, -1))
-        context = (weights[:, 0] @ tokens)[:, 0] @ self.value
-        return torch.addmm(self.bias, context, self.head), [weights]
+        # Views, not indices: the backward of an index fills a tensor with zeros first.
+        scores = (tokens.flatten(0, 1) @ direction).view(rows, 1, 1, length)
+        weights = self.normalizer(scores, None, self.query.expand(rows, 1, 1, -1))
+        context = torch.bmm(weights.view(rows, 1, length), tokens).view(rows, inputs)
+        return torch.addmm(self.bias, context, self.value @ self.head), [weights]
 
     def normalizers(self) -> list[Normalizer]:
         return [self.normalizer]

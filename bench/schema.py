@@ -73,7 +73,7 @@ class TrainConfig(Strict):
     batch_size: int | None = Field(ge=1)
     learning_rate: float = Field(gt=0)
     weight_decay: float = Field(ge=0)
-    clip_norm: float = Field(gt=0)
+    clip_norm: float | None = Field(gt=0)
     precision: Literal["float32", "bf16"]
     beta2: float = Field(default=0.999, ge=0, lt=1)
     warmup: int = Field(default=0, ge=0)

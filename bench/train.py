@@ -20,7 +20,7 @@ class Schedule:
     batch_size: int | None
     learning_rate: float
     weight_decay: float
-    clip_norm: float
+    clip_norm: float | None
     passes: int = 1
     beta2: float = 0.999
     warmup: int = 0
@@ -140,16 +140,22 @@ def step(
     optimizer: torch.optim.Optimizer,
     x: Tensor,
     y: Tensor,
-    clip_norm: float,
+    clip_norm: float | None,
 ) -> tuple[Tensor, Tensor]:
-    """One step on a batch; returns its mean loss and the norm of its gradient before clipping, both 0-d."""
+    """One step on a batch; returns its mean loss and the norm of its gradient before clipping, both 0-d.
+
+    With `clip_norm=None` nothing is clipped.
+    """
     scores = forward(x)
     if scores.ndim == 3:  # one row per token: that loss has the same bits each time on a GPU as well
         scores, y = scores.transpose(1, 2).flatten(0, 1), y.flatten()
     loss = F.cross_entropy(scores, y)
     optimizer.zero_grad(set_to_none=True)
     loss.backward()
-    norm = nn.utils.clip_grad_norm_(model.parameters(), clip_norm)
+    if clip_norm is None:
+        norm = nn.utils.get_total_norm([p.grad for p in model.parameters() if p.grad is not None])
+    else:
+        norm = nn.utils.clip_grad_norm_(model.parameters(), clip_norm)
     optimizer.step()
     return loss.detach(), norm
 
