@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from bench import inputs
 from bench.logged import epoch_values
 from bench.measure import MASS, attention_map, attention_statistics, predict
-from bench.memory import peak_mb, reset_peak
+from bench.memory import reset_peak
 from bench.streams import stream
 from bench.tracking import attention_maps, watched
 from bench.train import Curves, NonFiniteLossError, train
@@ -53,11 +53,7 @@ def measured(trial: Trial) -> dict[str, Any]:
         "macro_f1": test.macro_f1,
         "test_loss": test.loss,
         "support": float(np.mean(attention["support"])),
-        "train_seconds": sum(curves.seconds),
-        "train_cpu_seconds": sum(curves.cpu_seconds),
-        "inference_seconds": test.seconds,
-        "peak_memory_mb": peak_mb(trial.device),
-        "parameters": float(sum(p.numel() for p in model.parameters())),
+        **trial.cost(curves, test.seconds),
         "alpha_mean": float(np.mean(learned["alpha"])) if "alpha" in learned else None,
     }
     if MASS in attention:

@@ -11,7 +11,7 @@ from torch.nn import functional as F
 from bench.causal import CausalTransformer
 from bench.logged import BY_LENGTH, epoch_values
 from bench.measure import STATISTICS
-from bench.memory import peak_mb, reset_peak
+from bench.memory import reset_peak
 from bench.sequences import Batches, Lot, lots
 from bench.tracking import attention_maps
 from bench.train import Curves, NonFiniteLossError, train_on
@@ -19,7 +19,7 @@ from bench.trial import Trial
 from normalizers import support_share
 
 SLOTS = 2**22
-"""Attention weights of one head that are held at a time; changes no result beyond rounding."""
+"""Attention weights of one head that are held at a time, or those of one sequence; changes nothing beyond rounding."""
 
 
 @dataclass(frozen=True)
@@ -79,11 +79,7 @@ def measured(trial: Trial) -> dict[str, Any]:
             "accuracy": longest.exact_match,
             "test_loss": longest.loss,
             "support": float(np.mean(longest.attention["support"])),
-            "train_seconds": sum(curves.seconds),
-            "train_cpu_seconds": sum(curves.cpu_seconds),
-            "inference_seconds": sum(result.seconds for result in results),
-            "peak_memory_mb": peak_mb(trial.device),
-            "parameters": float(sum(p.numel() for p in model.parameters())),
+            **trial.cost(curves, sum(result.seconds for result in results)),
             "alpha_mean": float(np.mean(learned["alpha"])) if "alpha" in learned else None,
         },
         "attention": {**longest.attention, **learned, BY_LENGTH: by_length(results)},
@@ -106,6 +102,8 @@ def written(model: CausalTransformer, tested: Lot) -> Written:
     for ids, answers in zip(tested.ids.split(size), tested.answers.split(size), strict=True):
         start = time.perf_counter()
         scores, weights = model(ids[:, :-1])
+        if torch.accelerator.is_available():
+            torch.accelerator.synchronize()
         seconds += time.perf_counter() - start
         follow, wanted = ids[:, 1:], answers[:, 1:]
         hit = (scores.argmax(1) == follow) | ~wanted

@@ -10,6 +10,7 @@ import torch
 from bench import interrupts
 from bench.arithmetic import Forward, autocast
 from bench.attention_model import AttentionModel
+from bench.memory import peak_mb
 from bench.schema import RunConfig
 from bench.streams import global_stream
 from bench.tracking import Seen, Tracker
@@ -56,6 +57,16 @@ class Trial:
         """What the last epoch came to in training, and what was learned."""
         names = ("train_loss", "gradient_norm", "seconds", "cpu_seconds")
         return {name: getattr(curves, name)[-1] for name in names} | self.learned()
+
+    def cost(self, curves: Curves, inference_seconds: float) -> dict[str, float]:
+        """What the run took, as metrics: seconds of training and of testing, memory, parameters."""
+        return {
+            "train_seconds": sum(curves.seconds),
+            "train_cpu_seconds": sum(curves.cpu_seconds),
+            "inference_seconds": inference_seconds,
+            "peak_memory_mb": peak_mb(self.device),
+            "parameters": float(sum(p.numel() for p in self.model.parameters())),
+        }
 
     def curves(self, curves: Curves) -> dict[str, list[Any]]:
         """`curves` as a record holds them."""

@@ -47,7 +47,7 @@ def entmax_through_bisection(
     def row_map(rows: Tensor) -> Tensor:
         shaped = per_row(alpha, scores, dim, "alpha") if alpha.ndim else alpha
         shaped = shaped.to(rows.dtype)
-        if _transformed():
+        if _transformed() or not native.serves(rows):
             return _rows_through_bisection(rows, shaped - 1, steps)
         weights: Tensor = _ByKernel.apply(rows, shaped.expand(*rows.shape[:-1], 1), steps)
         return weights
@@ -62,7 +62,7 @@ def _transformed() -> bool:
 
 
 class _ByKernel(Function):
-    """`_rows_through_bisection` by a kernel, which keeps no graph; by itself where no kernel serves."""
+    """`_rows_through_bisection` by a kernel, which keeps no graph; by itself where α is out of a kernel's reach."""
 
     @staticmethod
     def forward(ctx: Any, rows: Tensor, alpha: Tensor, steps: int) -> Tensor:

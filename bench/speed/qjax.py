@@ -78,7 +78,8 @@ def compare(out: Path, rounds: int = ROUNDS) -> int:
     table += [f"| {row.tokens:>6} | {row.q:<7} | {row.step_ms:>7.2f} | {row.qjax_to_ours:>11.2f}x |" for row in costs]
     legend = (
         f"{setting()}; medians of {rounds} rounds of {BLOCK} steps, each beside the other. A step is one of full-batch "
-        f"Adam on {ROWS} rows of the attention-pooling study; qjax's is compiled by jax (`jit`), with one thread, compiling left aside."
+        f"Adam on {ROWS} rows of the attention-pooling study; qjax's is compiled by jax (`jit`), with one thread, "
+        "compiling left aside."
     )
     write(out / "qjax_steps", "What a step of attention pooling costs beside qjax", legend, costs, table)
     return 0

@@ -117,6 +117,11 @@ def _forward(name: str, rows: Tensor, each: Tensor | None = None, after: tuple[A
     return weights
 
 
+def serves(rows: Tensor) -> bool:
+    """Whether kernels take rows such as these; the reach of α is another matter."""
+    return _kernels(rows) is not None
+
+
 def _kernels(rows: Tensor) -> Any:
     if _off or rows.dtype != torch.float32 or rows.device.type != "cpu" or not 0 < rows.shape[-1] <= LONGEST:
         return None

@@ -176,8 +176,6 @@ def test_a_broken_record_is_named_set_aside_and_made_again(
 def test_an_interrupted_run_alone_is_made_again(
     four: list[Raw], say: Sweep, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import bench.run
-
     measured: list[str] = []
     predict = bench.classification.predict
 

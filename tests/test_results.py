@@ -1,0 +1,75 @@
+"""What the committed results say in words is what their tables hold, and the tables are what the records give."""
+
+import csv
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from bench import records
+from bench.fingerprint import Identity, identify
+from bench.verify import _configuration
+
+ROOT = Path(__file__).resolve().parent.parent
+RESULTS = ROOT / "results"
+STUDIES = sorted(path.parent.name for path in RESULTS.glob("*/records"))
+FIGURE = re.compile(r"(?<![\w.-])[+-]?\d+\.\d{3,}(?!\w|\.\d)")
+"""A figure of three decimals or more; none but `top-k 0.125` is a name."""
+
+NUDGES = (1 - 1e-9, 1 + 1e-9)
+"""Tables in CSV hold ten digits, of which a last 5 may have been rounded up or down."""
+
+
+def numbers(folder: Path) -> list[float]:
+    """Every number in the tables of a study, and in what it says of speed."""
+    found = []
+    for path in sorted(folder.rglob("*.csv")):
+        with path.open(encoding="utf-8", newline="") as file:
+            for row in csv.reader(file):
+                found += [float(cell) for cell in row if re.fullmatch(r"-?\d+(\.\d+)?(e-?\d+)?", cell)]
+    return found
+
+
+def missing(text: str, known: list[float]) -> list[str]:
+    """The figures of `text` that no known number is when rounded to as many decimals."""
+    wanted = [figure for figure in FIGURE.findall(text) if figure != "0.125"]
+    rounded = {
+        places: {f"{abs(number) * nudge:.{places}f}" for number in known for nudge in NUDGES} for places in range(3, 9)
+    }
+    return [figure for figure in wanted if figure.lstrip("+-") not in rounded[len(figure.partition(".")[2])]]
+
+
+def test_a_figure_that_no_table_holds_is_found():
+    assert missing("0.6774 here, -0.0192 there; 1.9999 and top-k 0.125, 0.12 and 1.2.345", [0.67741, 0.01918]) == [
+        "1.9999"
+    ]
+
+
+@pytest.mark.parametrize("study", STUDIES)
+def test_figures_in_words_are_those_of_the_tables(study):
+    text = (RESULTS / study / "README.md").read_text(encoding="utf-8")
+    assert len(FIGURE.findall(text)) >= 5
+    assert missing(text, numbers(RESULTS / study)) == []
+
+
+@pytest.mark.parametrize("study", STUDIES)
+def test_the_code_of_today_gives_every_record_its_fingerprint(study):
+    found, broken = records.scan([RESULTS / study / "records"])
+    assert broken == []
+    by_cell = {record.cell: record for _, record in found}  # a seed of each: composing a configuration takes a while
+    assert len(by_cell) >= 7
+    for record in by_cell.values():
+        identity = identify(_configuration(record, [], ROOT / "conf"), record.provenance["data_hash"])
+        assert identity == Identity(record.fingerprint, record.cell, record.setting)
+
+
+@pytest.mark.parametrize("study", STUDIES)
+def test_tables_are_rebuilt_byte_for_byte(study, tmp_path):
+    words = [f"records=results/{study}/records", f"out={tmp_path}", f"analysis={study}", "figures=false"]
+    subprocess.run([sys.executable, "-m", "analysis", *words], cwd=ROOT, check=True, capture_output=True)
+    committed = {path.name: path.read_bytes() for path in (RESULTS / study / "tables").iterdir()}
+    made = {path.name: path.read_bytes() for path in (tmp_path / "tables").iterdir()}
+    assert sorted(made) == sorted(committed)
+    assert [name for name in made if made[name] != committed[name]] == []
