@@ -1,6 +1,5 @@
 """What the committed results say in words is what their tables hold, and the tables are what the records give."""
 
-import csv
 import re
 import subprocess
 import sys
@@ -14,7 +13,7 @@ from bench.verify import _configuration
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "results"
-STUDIES = sorted(path.parent.name for path in RESULTS.glob("*/records"))
+STUDIES = sorted(path.parent.name for path in RESULTS.glob("*/README.md") if (path.parent / "records").is_dir())
 FIGURE = re.compile(r"(?<![\w.-])[+-]?\d+\.\d{3,}(?!\w|\.\d)")
 """A figure of three decimals or more; none but `top-k 0.125` is a name."""
 
@@ -24,12 +23,8 @@ NUDGES = (1 - 1e-9, 1 + 1e-9)
 
 def numbers(folder: Path) -> list[float]:
     """Every number in the tables of a study, and in what it says of speed."""
-    found = []
-    for path in sorted(folder.rglob("*.csv")):
-        with path.open(encoding="utf-8", newline="") as file:
-            for row in csv.reader(file):
-                found += [float(cell) for cell in row if re.fullmatch(r"-?\d+(\.\d+)?(e-?\d+)?", cell)]
-    return found
+    texts = [path.read_text(encoding="utf-8") for path in sorted(folder.rglob("*.csv"))]
+    return [float(number) for text in texts for number in re.findall(r"(?<![\w.])-?\d+(?:\.\d+)?(?:e-?\d+)?", text)]
 
 
 def missing(text: str, known: list[float]) -> list[str]:
