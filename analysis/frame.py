@@ -137,7 +137,7 @@ def _each(sources: Sequence[Path], broken: list[RecordError]) -> Iterator[tuple[
     seen: set[object] = set()
     for source in sources:
         if source.is_dir():
-            paths = files(source)
+            paths = files(source, broken.append)
         elif source.is_file() and source.suffix == ".csv":
             paths = iter([source])
         else:

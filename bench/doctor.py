@@ -34,7 +34,7 @@ class Finding:
 def doctor(arguments: Sequence[str], conf: Path) -> int:
     """Print every finding; `arguments` are overrides such as data.root=DIR. Returns 1 where something is broken."""
     config = _config(conf, "digits", arguments)
-    findings = [*_software(), *_machine(config), *_data(config, conf, arguments), *_disk(config), *_tracking()]
+    findings = [*_software(), *_machine(config), *_data(config, conf, arguments), *_disk(config), *_tracking(config)]
     width = max(len(finding.what) for finding in findings)
     for finding in findings:
         advice = f"\n{'':9}{'':{width}}  -> {finding.advice}" if finding.advice else ""
@@ -74,7 +74,7 @@ def _machine(config: RunConfig) -> Iterator[Finding]:
 
 def _data(config: RunConfig, conf: Path, arguments: Sequence[str]) -> Iterator[Finding]:
     root = Path(config.data.root)
-    folders = sorted(path.parent for path in root.glob(f"prepared/*/{manifest.NAME}"))
+    folders = sorted(path for path in root.glob("prepared/[!.]*") if path.is_dir())
     there = set()
     for folder in folders:
         try:
@@ -82,7 +82,7 @@ def _data(config: RunConfig, conf: Path, arguments: Sequence[str]) -> Iterator[F
             prepared = manifest.load(folder, facts["source"], facts["options"])
             there.add(facts["source"])
             yield Finding(f"data {folder.name}", f"hash {prepared.hash}")
-        except (DataError, OSError, ValueError, KeyError) as error:
+        except (DataError, OSError, ValueError, KeyError, TypeError, RecursionError) as error:
             yield Finding(
                 f"data {folder.name}", str(error).splitlines()[0], BROKEN, f"delete {folder}, it is made again"
             )
@@ -104,14 +104,16 @@ def _disk(config: RunConfig) -> Iterator[Finding]:
             yield Finding(what, found)
 
 
-def _tracking() -> Iterator[Finding]:
+def _tracking(config: RunConfig) -> Iterator[Finding]:
     version = provenance.version("wandb")
     if version == "unknown":
         yield Finding("W&B", "not installed", LACK, "pip install wandb, where tracker=wandb is wanted")
         return
     key = os.environ.get("WANDB_API_KEY") or "api.wandb.ai" in _netrc()
-    mode = os.environ.get("WANDB_MODE", "as tracker.mode says")
-    yield Finding("W&B", f"{version}, mode {mode}, {'with' if key else 'without'} a key")
+    tracker = config.tracker
+    asked = f"tracker={tracker.kind}" + (f", tracker.mode={tracker.mode}" if tracker.kind != "none" else "")
+    mode = f"WANDB_MODE={os.environ['WANDB_MODE']}" if "WANDB_MODE" in os.environ else asked
+    yield Finding("W&B", f"{version}, {mode}, {'with' if key else 'without'} a key")
 
 
 def _netrc() -> str:

@@ -6,14 +6,15 @@ This module imports neither torch nor the rest of the harness, so that the analy
 """
 
 import json
-import math
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+
+from bench import finite_json
 
 if TYPE_CHECKING:
     from filelock import FileLock
@@ -23,7 +24,8 @@ ARCHIVE = ".archive"
 LOCKS = ".locks"
 LEVELS = 20
 """How deep a record may be nested: more than any is, and less than what a recursive function can follow."""
-NAME_PATTERN = r"^[a-z0-9][a-z0-9_.+-]*$"
+NAME_PATTERN = r"^[a-z0-9][a-z0-9_.+-]{0,127}$"
+"""What a name may be made of, and how long: it becomes that of a folder."""
 
 Status = Literal["completed", "failed", "interrupted"]
 
@@ -35,6 +37,10 @@ class RecordError(ValueError):
         super().__init__(f"{path}: {reason}")
         self.path = path
         self.reason = reason
+
+
+class UnreadableError(RecordError):
+    """A record file that the system does not let be read, for want of a right or for a fault: it may well be whole."""
 
 
 class Record(BaseModel):
@@ -51,11 +57,11 @@ class Record(BaseModel):
     dataset: str = Field(pattern=NAME_PATTERN)
     normalizer: str = Field(pattern=NAME_PATTERN)
     seed: int = Field(ge=0, lt=2**63)
-    fingerprint: str = Field(pattern=r"^[^/\\]+$")
+    fingerprint: str = Field(pattern=r"^[0-9A-Za-z._-]{1,64}$")
     setting: str
     cell: str
     status: Status
-    notes: list[str] = []
+    notes: list[Annotated[str, Field(pattern=r"^[^\x00-\x08\x0b-\x1f\x7f]*$")]] = []
     config: dict[str, Any]
     metrics: dict[str, float | None] = {}
     attention: dict[str, Any] = {}
@@ -63,6 +69,13 @@ class Record(BaseModel):
     predictions: dict[str, Any] = {}
     provenance: dict[str, Any] = {}
     error: dict[str, str] | None = None
+
+    @field_validator("error")
+    @classmethod
+    def _says_what(cls, error: dict[str, str] | None) -> dict[str, str] | None:
+        if error is not None and not {"type", "message"} <= set(error):
+            raise ValueError("an error has a type and a message")
+        return error
 
     @property
     def key(self) -> tuple[str, str, int]:
@@ -78,28 +91,26 @@ def record_path(results_dir: Path, dataset: str, normalizer: str, seed: int, fin
 def read(path: Path) -> Record:
     """The record in `path`.
 
-    Raises RecordError, naming the file, where it is not a whole record of this schema.
+    Raises RecordError, naming the file, where it is not a whole record of this schema, and UnreadableError where that
+    cannot be told.
     """
     try:
-        content = json.loads(
-            path.read_text(encoding="utf-8"),
-            parse_constant=_refuse_number,
-            parse_float=_finite,
-            object_pairs_hook=_each_key_once,
-        )
+        content = finite_json.parse(path.read_text(encoding="utf-8"))
     except UnicodeDecodeError as error:
         raise RecordError(path, f"not UTF-8 text ({error.reason} at byte {error.start})") from error
-    except _ContentError as error:
+    except finite_json.ContentError as error:
         raise RecordError(path, f"holds {error}") from error
-    except OSError as error:
+    except (FileNotFoundError, IsADirectoryError, NotADirectoryError) as error:
         raise RecordError(path, f"cannot be read ({error.strerror})") from error
+    except OSError as error:
+        raise UnreadableError(path, f"cannot be read ({error.strerror})") from error
     except (ValueError, RecursionError) as error:
         raise RecordError(path, f"not whole JSON ({error})") from error
     if not isinstance(content, dict):
         raise RecordError(path, f"holds a JSON {type(content).__name__}, not an object")
     if content.get("schema") != SCHEMA or content["schema"] is True:
         raise RecordError(path, f"has schema {content.get('schema')!r}; this version reads schema {SCHEMA}")
-    if _is_deep(content):
+    if finite_json.is_deeper(content, LEVELS):
         raise RecordError(path, f"is nested more than {LEVELS} levels deep")
     try:
         return Record.model_validate(content)
@@ -107,33 +118,6 @@ def read(path: Path) -> Record:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])
         raise RecordError(path, f"field {where}: {first['msg']}") from error
-
-
-class _ContentError(Exception):
-    """What JSON allows and a record does not."""
-
-
-def _refuse_number(text: str) -> NoReturn:
-    raise _ContentError(f"{text}, which is no number of a result")
-
-
-def _finite(text: str) -> float:
-    return value if math.isfinite(value := float(text)) else _refuse_number(text)
-
-
-def _each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    content = dict(pairs)
-    if len(content) < len(pairs):
-        raise _ContentError(f"a key twice, among {', '.join(content)}")
-    return content
-
-
-def _is_deep(content: Any) -> bool:
-    level = [content]
-    for _ in range(LEVELS):
-        parts = (part.values() if isinstance(part, dict) else part for part in level)
-        level = [value for values in parts for value in values if isinstance(value, dict | list)]
-    return bool(level)
 
 
 def write(path: Path, record: Record, results_dir: Path) -> None:
@@ -178,9 +162,34 @@ def lock(results_dir: Path, fingerprint: str, *, wait: bool) -> "FileLock":
     return FileLock(results_dir / LOCKS / f"{fingerprint}.lock", timeout=-1 if wait else 0)
 
 
-def files(folder: Path) -> Iterator[Path]:
-    """Every record file below `folder`, sorted; hidden files and folders (parts, archive, locks) are left out."""
-    for root, folders, names in os.walk(folder):
+def apart(record: Record, path: Path, results_dir: Path) -> Path:
+    """Write `record` under `<results_dir>/.archive`, as if it had lain at `path`; returns where it lies."""
+    aside = path.with_name(f".{path.stem}.apart{path.suffix}")
+    write(aside, record, results_dir)
+    return archive(aside, results_dir)
+
+
+def files(folder: Path, unreadable: Callable[[RecordError], None] | None = None) -> Iterator[Path]:
+    """Every record file below `folder`, sorted; hidden files and folders (parts, archive, locks) are left out.
+
+    Links are followed, each folder once. `unreadable` is told of a folder that cannot be listed; RecordError without.
+    """
+
+    def refuse(error: OSError) -> None:
+        if isinstance(error, FileNotFoundError):
+            return  # no folder, no records
+        found = UnreadableError(Path(error.filename), f"cannot be listed ({error.strerror})")
+        if unreadable is None:
+            raise found
+        unreadable(found)
+
+    seen = set()
+    for root, folders, names in os.walk(folder, onerror=refuse, followlinks=True):
+        place = Path(root).stat()
+        if (place.st_dev, place.st_ino) in seen:
+            folders.clear()
+            continue
+        seen.add((place.st_dev, place.st_ino))
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(names):
             if name.endswith(".json") and not name.startswith("."):
@@ -192,7 +201,7 @@ def scan(folders: Iterable[Path]) -> tuple[list[tuple[Path, Record]], list[Recor
     found: list[tuple[Path, Record]] = []
     broken: list[RecordError] = []
     for folder in folders:
-        for path in files(folder):
+        for path in files(folder, broken.append):
             try:
                 found.append((path, read(path)))
             except RecordError as error:

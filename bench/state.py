@@ -64,7 +64,7 @@ def look(folder: Path, known: dict[Path, tuple[int, Record]] | None = None) -> S
         if plan:
             state.workers = max(plan.workers, state.workers or 0)
             state.runs |= {place / path: _planned(path, cost) for path, cost in plan.costs.items()}
-    for path in records.files(folder):
+    for path in records.files(folder, state.broken.append):
         try:
             record = _record(path, known)
         except RecordError as error:

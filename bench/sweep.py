@@ -15,7 +15,7 @@ from bench.launchers.cluster import Cluster, batches, in_batches
 from bench.plan import Job, Plan, at_once, plan
 from bench.pool import in_this_process, in_workers
 from bench.progress import Progress, duration
-from bench.records import ARCHIVE, LOCKS, RecordError
+from bench.records import ARCHIVE, LOCKS, RecordError, UnreadableError
 from bench.schema import ConfigError
 from bench.work import Outcome, finished
 
@@ -43,13 +43,14 @@ def sweep(raws: Sequence[Mapping[str, Any]], cluster: Cluster | None = None) -> 
     start = time.monotonic()
     planned = plan(raws, here=cluster is None or cluster.here)
     _say_repeated(planned)
-    todo, done = _divide(planned.jobs)
+    todo, done, unreadable = _divide(planned.jobs)
     for folder in dict.fromkeys(job.results_dir for job in todo):
         _check_writable(folder)
-    todo = wandb_sweep.prepared(todo, [job for job in planned.jobs if job not in todo])
+    left = {job.path for job in todo}
+    todo = wandb_sweep.prepared(todo, [job for job in planned.jobs if job.path not in left])
     if done:
         print(f"{done} already done{', skipped (force=true makes them again)' if todo else ''}")
-    failures = [Failure(label, reason) for label, reason in planned.unavailable]
+    failures = [Failure(label, reason) for label, reason in planned.unavailable] + unreadable
     for line in _listed(failures)[1:-1] if failures else []:
         print(f"notice: cannot be run:{line}", file=sys.stderr, flush=True)
     interrupted = False
@@ -83,7 +84,8 @@ def _make(outcomes: Outcomes, progress: Progress, *, stop: bool, failures: list[
     try:
         for job, outcome, running in outcomes:
             interrupts.check()
-            print(progress.line(job, outcome, running), flush=True)
+            with contextlib.suppress(OSError):  # a full disk under the log costs its lines, not the runs
+                print(progress.line(job, outcome, running), flush=True)
             if outcome.status == "interrupted":
                 return True
             if outcome.status == "failed":
@@ -99,17 +101,23 @@ def _make(outcomes: Outcomes, progress: Progress, *, stop: bool, failures: list[
     return False
 
 
-def _divide(jobs: Sequence[Job]) -> tuple[list[Job], int]:
-    """The jobs to make, and how many are done; a broken record is named, and set aside when its run is made again."""
-    todo = []
+def _divide(jobs: Sequence[Job]) -> tuple[list[Job], int, list[Failure]]:
+    """The jobs to make, how many are done, and those of which that cannot be told.
+
+    A broken record is named, and set aside when its run is made again.
+    """
+    todo, unreadable = [], []
     for job in jobs:
         try:
             if finished(job) and not job.force:
                 continue
+        except UnreadableError as error:
+            unreadable.append(Failure(job.label, f"{error}; it may be whole, so that the run is not made again"))
+            continue
         except RecordError as error:
             print(f"notice: {error}; the run is made again, and this set aside in {ARCHIVE}", file=sys.stderr)
         todo.append(job)
-    return todo, len(jobs) - len(todo)
+    return todo, len(jobs) - len(todo) - len(unreadable), unreadable
 
 
 def _say_repeated(planned: Plan) -> None:

@@ -24,21 +24,24 @@ MEASURED_TIME = {
 }
 """What no repetition gives again."""
 COMPARED = ("status", "notes", "metrics", "attention", "curves", "predictions")
-KIND = ("cpu", "kernel", "device", "torch", "numpy")
-"""What makes a kind of machine: where one of them differs, last digits may."""
+KIND = ("cpu", "kernel", "device", "torch", "numpy", "threads", "compiled")
+"""What makes a kind of machine, and how it computed: where one of them differs, last digits may."""
 ORIGIN = ("code_version", *KIND)
 """What is named beside a difference."""
 ALLOWED = ("data.root", "device", "threads", "compile")
 """How a run is carried out, which its record does not fix."""
+RECORDED = ("dataset", "normalizer", "model", "train", "seed")
+"""What a record says of its configuration; whatever else it holds sets nothing here."""
 SHOWN = 20
-SAME, CLOSE, DIFFERENT = "identical", "close", "differs"
+SAME, CLOSE, DIFFERENT, REFUSED = "identical", "close", "differs", "refused"
 
 
 def verify(arguments: Sequence[str], conf: Path) -> int:
     """Repeat the runs recorded in the files among `arguments`; words with `=` are overrides, such as data.root=DIR.
 
-    Returns the exit code: 1 where a number differs, or lies outside the tolerance on another kind of machine.
-    Raises ConfigError for what is no record of a completed run.
+    Returns the exit code: 1 where a number differs, or lies outside the tolerance on another kind of machine, or where
+    one of several runs cannot be made. Raises ConfigError for what is no record of a completed run, and for one run
+    that cannot be made.
     """
     overrides = [word for word in arguments if "=" in word and not Path(word).exists()]
     for word in overrides:
@@ -49,7 +52,12 @@ def verify(arguments: Sequence[str], conf: Path) -> int:
         raise ConfigError("verify needs at least one record: python -m bench verify results/.../seed=0-....json")
     found: Counter[str] = Counter()
     for path, old in olds:
-        verdict, faults = _repeat(old, overrides, conf)
+        try:
+            verdict, faults = _repeat(old, overrides, conf)
+        except ConfigError as error:
+            if len(olds) == 1:
+                raise
+            verdict, faults = REFUSED, [str(error)]
         found[verdict] += 1
         print(f"{verdict:<9} {path}", *faults[:SHOWN], sep="\n  ", flush=True)
         if len(faults) > SHOWN:
@@ -57,7 +65,7 @@ def verify(arguments: Sequence[str], conf: Path) -> int:
     print(f"{found[SAME]} of {len(olds)} records are repeated to the bit")
     if found[CLOSE]:
         print(f"{found[CLOSE]} of another kind of machine are repeated within the tolerance: {tolerance.STATED}")
-    return 1 if found[DIFFERENT] else 0
+    return 1 if found[DIFFERENT] or found[REFUSED] else 0
 
 
 def _recorded(paths: Sequence[Path]) -> Iterator[tuple[Path, Record]]:
@@ -66,7 +74,7 @@ def _recorded(paths: Sequence[Path]) -> Iterator[tuple[Path, Record]]:
         if not path.is_dir():
             yield path, _completed(path)
             continue
-        for file in records.files(path):
+        for file in records.files(path, lambda error: print(f"notice: left out: {error}", file=sys.stderr)):
             try:
                 yield file, _completed(file)
             except ConfigError as error:
@@ -149,4 +157,4 @@ def _configuration(old: Record, overrides: list[str], conf: Path) -> RunConfig:
     how = {"threads": origin.get("threads", 1), "compile": origin.get("compiled", False)}
     how["device"] = "cpu" if origin.get("device") == "cpu" else "auto"
     words = ["dataset=digits", "normalizer=softmax", *(f"{key}={value}" for key, value in how.items()), *overrides]
-    return validate(composed(conf, *words) | old.config)
+    return validate(composed(conf, *words) | {name: old.config[name] for name in RECORDED if name in old.config})

@@ -1,6 +1,5 @@
 """Carrying out one planned run: under a lock of its own, its record written whole before anyone hears of it."""
 
-import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -9,11 +8,12 @@ from filelock import Timeout
 
 from bench import records
 from bench.plan import Job
-from bench.records import Record, RecordError, record_path
+from bench.records import Record, RecordError, UnreadableError, record_path
 from bench.run import lost, perform
 from bench.schema import validate
 
 Keep = Callable[[Record], None]
+STAYS = "; the finished record that is there stays"
 
 
 @dataclass(frozen=True)
@@ -33,13 +33,14 @@ class Outcome:
 def finished(job: Job) -> bool:
     """Whether the record of `job` is there, whole and completed.
 
-    Raises RecordError, naming the file, where something is there that is no record, or that of another run.
+    Raises RecordError, naming the file, where something is there that is no record, or that of another run, and
+    UnreadableError where that cannot be told.
     """
     try:
         if not job.path.exists():
             return False
     except OSError as error:
-        raise RecordError(job.path, f"cannot be read ({error.strerror})") from error
+        raise UnreadableError(job.path, f"cannot be read ({error.strerror})") from error
     record = records.read(job.path)
     if job.path != record_path(job.results_dir, *record.key, record.fingerprint):
         raise RecordError(job.path, f"is the record of another run, {record.key} with {record.fingerprint}")
@@ -61,7 +62,7 @@ def write_lost(job: Job, reason: str) -> Outcome:
 
     outcome = _record(replace(job, force=False), make, wait=False)
     if outcome.status == "present" and job.force:
-        return Outcome("failed", error=f"{reason}; the finished record that is there stays")
+        return Outcome("failed", error=f"{reason}{STAYS}")
     return outcome
 
 
@@ -69,16 +70,38 @@ def _record(job: Job, make: Callable[[Keep], Record], *, wait: bool) -> Outcome:
     try:
         with records.lock(job.results_dir, job.identity.fingerprint, wait=wait):
             # What is no record there is archived by the new one, under the lock, so that no good one is.
-            with contextlib.suppress(RecordError):
-                if not job.force and finished(job):
-                    return Outcome("present")
-            return _outcome(make(lambda record: records.write(job.path, record, job.results_dir)))
+            there = _finished(job)
+            if there and not job.force:
+                return Outcome("present")
+            record = make(lambda record: _keep(record, job, there=there))
+            if there and record.status != "completed":
+                outcome = _outcome(record)
+                return replace(outcome, error=f"{outcome.error or outcome.status}{STAYS}", left=False)
+            return _outcome(record)
     except Timeout:
         return Outcome("busy")
     except OSError as error:
         return Outcome("failed", error=f"{job.results_dir} cannot be written ({error.strerror or error})")
     except (RecordError, ValueError) as error:
         return Outcome("failed", error=f"{type(error).__name__}: {error}")
+
+
+def _finished(job: Job) -> bool:
+    """`finished`, where what is there and no record does not count; it raises UnreadableError alone."""
+    try:
+        return finished(job)
+    except UnreadableError:
+        raise
+    except RecordError:
+        return False
+
+
+def _keep(record: Record, job: Job, *, there: bool) -> None:
+    """Write the record; one of a run that was not completed does not take the place of a finished one."""
+    if there and record.status != "completed":
+        records.apart(record, job.path, job.results_dir)
+    else:
+        records.write(job.path, record, job.results_dir)
 
 
 def _outcome(record: Record) -> Outcome:

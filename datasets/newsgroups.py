@@ -9,8 +9,10 @@ import contextlib
 import functools
 import hashlib
 import io
+import pickle
 import re
 import tempfile
+import zlib
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -27,6 +29,12 @@ ARCHIVE_URL = "https://ndownloader.figshare.com/files/5975967"  # where scikit-l
 POSTS = {"train": 11_314, "test": 7_532}
 FIRST_TRAIN_LABELS = [7, 4, 4, 1, 14, 16, 13, 3, 2, 4]
 CLASSES = 20
+PARTS = {
+    *((module, "Bunch") for module in ("sklearn.utils._bunch", "sklearn.utils", "sklearn.datasets.base")),
+    *((f"numpy.{core}.multiarray", "_reconstruct") for core in ("core", "_core")),
+    *(("numpy", name) for name in ("ndarray", "dtype")),
+}
+"""What a cache of posts is made of besides lists and texts, in scikit-learn's and numpy's versions."""
 RESERVED_IDS = 2  # 0 pads; 1 is left to the marker task, so that all token sets share one layout
 WORD = re.compile(r"[a-zA-Z]{2,}")
 
@@ -42,6 +50,7 @@ def build(root: Path, *, length: int = 96, vocabulary: int = 20_000) -> Arrays:
         raise ValueError(f"vocabulary={vocabulary} leaves no id for a word; set it to 3 or more (published: 20000)")
     if not (root / CACHE).exists():
         _download(root)
+    _refuse_foreign(root)
     train, test = (_rows(root, split, length, vocabulary) for split in ("train", "test"))
     if train.y[: len(FIRST_TRAIN_LABELS)].tolist() != FIRST_TRAIN_LABELS:
         raise _damaged(root, f"the first train labels are {train.y[:10].tolist()}, not {FIRST_TRAIN_LABELS}")
@@ -64,6 +73,23 @@ def encode(texts: Iterable[str], length: int, vocabulary: int) -> NDArray[np.int
     for row, words in zip(ids, rows, strict=True):
         row[: len(words)] = words
     return ids
+
+
+class _Plain(pickle.Unpickler):
+    """Unpickles what scikit-learn's cache is made of, and calls nothing else that a pickle might name."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        if (module, name) not in PARTS:
+            raise pickle.UnpicklingError(f"it names {module}.{name}, which no cache of posts holds")
+        return super().find_class(module, name)
+
+
+def _refuse_foreign(root: Path) -> None:
+    """Raise DataError where the cache is a pickle of anything but posts, before scikit-learn unpickles it."""
+    try:
+        _Plain(io.BytesIO(zlib.decompress((root / CACHE).read_bytes()))).load()
+    except Exception as error:  # whatever half a file leads to
+        raise _damaged(root, f"{type(error).__name__}: {error}") from error
 
 
 def _rows(root: Path, split: str, length: int, vocabulary: int) -> Rows:

@@ -41,7 +41,7 @@ def test_a_file_cut_in_half_is_named_and_left_out(build: SimpleNamespace, record
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
-        ({"status": "failed", "error": {"message": "loss is nan\nmore"}}, "this run failed: loss is nan;"),
+        ({"status": "failed", "error": {"type": "E", "message": "loss is nan\nmore"}}, "this run failed: loss is nan;"),
         ({"status": "interrupted"}, "this run was interrupted;"),
         ({"metrics": {"macro_f1": 0.3}}, "completed, but without an accuracy;"),
     ],
@@ -145,7 +145,12 @@ def test_a_link_to_a_record_is_the_same_run_and_one_to_nothing_is_named(records_
 
 
 def test_a_folder_of_failed_runs_is_an_error_that_says_so(build: SimpleNamespace, tmp_path: Path) -> None:
-    build.save(tmp_path, build.make("digits", "softmax", 0, None, status="failed", error={"message": "no memory"}))
+    build.save(
+        tmp_path,
+        build.make(
+            "digits", "softmax", 0, None, status="failed", error={"type": "MemoryError", "message": "no memory"}
+        ),
+    )
     with pytest.raises(InputError, match=r"no completed run(.|\n)*no memory"):
         frame.load([tmp_path])
 

@@ -41,8 +41,10 @@ def test_a_flipped_bit_is_broken_with_the_way_out(root: Path, capsys: pytest.Cap
     assert f"-> delete {file.parent}, it is made again" in out
 
 
-def test_a_torn_manifest_is_broken(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (root / "prepared" / "digits" / "manifest.json").write_text("{", encoding="utf-8")
+@pytest.mark.parametrize("content", ["{", "[]", "null", None])
+def test_a_torn_manifest_is_broken(root: Path, capsys: pytest.CaptureFixture[str], content: str | None) -> None:
+    manifest = root / "prepared" / "digits" / "manifest.json"
+    manifest.unlink() if content is None else manifest.write_text(content, encoding="utf-8")
     assert doctor([f"data.root={root}"], CONF) == 1
     assert "broken   data digits" in lines(capsys)
 
@@ -61,3 +63,14 @@ def test_without_kernels_it_says_what_helps(
     monkeypatch.setattr(module.native, "variant", lambda: "torch")
     assert doctor([f"data.root={root}"], CONF) == 0
     assert "-> install a C compiler" in lines(capsys)
+
+
+def test_the_mode_of_tracking_is_the_one_asked_for(
+    root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("WANDB_MODE", raising=False)
+    doctor([f"data.root={root}", "tracker=wandb", "tracker.mode=offline"], CONF)
+    assert "tracker=wandb, tracker.mode=offline" in lines(capsys)
+    monkeypatch.setenv("WANDB_MODE", "disabled")
+    doctor([f"data.root={root}"], CONF)
+    assert "WANDB_MODE=disabled" in lines(capsys)

@@ -6,9 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from bench import records
-from bench.records import Record, RecordError, read, record_path, scan, write
+from bench.records import Record, RecordError, UnreadableError, read, record_path, scan, write
 from tests.conftest import Tally
 
 FIELDS: dict[str, Any] = {
@@ -136,7 +138,7 @@ def text(**changes: Any) -> bytes:
         (text(metrics={"accuracy": "0.5"}), "field metrics.accuracy: Input should be a valid number"),
         (text(curves={"a": [{"b": -0.5}]}).replace(b"-0.5", b"-1e999"), "holds -1e999, which is no number of a result"),
         (text().replace(b'"seed": 3', b'"seed": 3' + b"0" * 5000), "not whole JSON (Exceeds the limit"),
-        (text(metrics={"accuracy": 10**400}), "field metrics.accuracy: Input should be a valid number"),
+        (text(curves={"loss": [10**400]}), "holds 1" + 29 * "0" + "..., which is no number of a result"),
         (text(metrics={"accuracy": True}), "field metrics.accuracy: Input should be a valid number"),
         (text(seed=2**63), f"field seed: Input should be less than {2**63}"),
         (text(seed=3.0), "field seed: Input should be a valid integer"),
@@ -146,6 +148,11 @@ def text(**changes: Any) -> bytes:
         (text(normalizer="hae\n"), "field normalizer: String should match pattern"),
         (text(fingerprint="/../../etc"), "field fingerprint: String should match pattern"),
         (text(fingerprint="\ud800"), "field fingerprint: Input should be a valid string"),
+        (text(fingerprint="a\0b"), "field fingerprint: String should match pattern"),
+        (text(fingerprint="a" * 300), "field fingerprint: String should match pattern"),
+        (text(dataset="d" * 300), "field dataset: String should match pattern"),
+        (text(notes=["\x1b[2J"]), "field notes.0: String should match pattern"),
+        (text(error={"x": "y"}), "field error: Value error, an error has a type and a message"),
         (text(config={"a": "x"}).replace(b'"x"', b"[" * 19 + b"]" * 19), "is nested more than 20 levels deep"),
         (b'{"a":' * 900 + b"1" + b"}" * 900, "has schema None"),
         (text(error=None)[:-1] + b', "seed": 4}', "holds a key twice, among schema, dataset, "),
@@ -195,3 +202,60 @@ def test_hidden_files_and_folders_are_no_records(path: Path, tmp_path: Path) -> 
     (tmp_path / ".locks" / "x.json").write_text("{", encoding="utf-8")
     assert list(records.files(tmp_path)) == [path]
     assert scan([tmp_path / "nowhere"]) == ([], [])
+
+
+def test_a_linked_folder_is_looked_into_and_a_circle_is_not_followed_twice(path: Path, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "other disk"
+    write(elsewhere / "hae" / path.name, made(), elsewhere)
+    here = tmp_path / "records"
+    here.mkdir()
+    (here / "digits").symlink_to(elsewhere, target_is_directory=True)
+    (here / "digits" / "again").symlink_to(here, target_is_directory=True)
+    assert [p.relative_to(here).as_posix() for p in records.files(here)] == [f"digits/hae/{path.name}"]
+
+
+def test_a_folder_that_cannot_be_listed_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def denied(_path: Any) -> None:
+        raise PermissionError(13, "Permission denied", str(tmp_path))
+
+    monkeypatch.setattr(os, "scandir", denied)
+    found, [error] = scan([tmp_path])
+    assert found == []
+    assert str(error) == f"{tmp_path}: cannot be listed (Permission denied)"
+    with pytest.raises(UnreadableError):
+        list(records.files(tmp_path))
+
+
+@pytest.mark.parametrize(("number", "error"), [(13, UnreadableError), (5, UnreadableError), (2, RecordError)])
+def test_a_record_that_cannot_be_read_is_not_taken_for_a_broken_one(
+    path: Path, monkeypatch: pytest.MonkeyPatch, number: int, error: type[RecordError]
+) -> None:
+    def refuse(*_arguments: Any, **_options: Any) -> None:
+        raise OSError(number, "no")
+
+    monkeypatch.setattr(Path, "read_text", refuse)
+    with pytest.raises(RecordError, match=r"cannot be read \(no\)") as caught:
+        read(path)
+    assert type(caught.value) is error
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(field=st.sampled_from(sorted(FIELDS)), value=JSON)
+def test_whatever_a_field_holds_the_record_is_read_or_refused_by_name(path: Path, field: str, value: Any) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(FIELDS | {field: value}), encoding="utf-8")
+    found, broken = scan([path.parent])
+    assert len(found) + len(broken) == 1
+    assert [error.path for error in broken] == [path] * len(broken)
+    for _, record in found:
+        error = record.error or {"type": "", "message": ""}
+        assert {"type", "message"} <= set(error)
+        assert record_path(path.parent, *record.key, record.fingerprint).parent.parent.parent == path.parent
+        assert len(record.fingerprint) <= 64

@@ -347,3 +347,58 @@ def test_a_record_with_the_name_of_another_run_is_no_other_runs_record(
     assert len(found) == 2
     assert len({record.fingerprint for record in found}) == 2
     assert all(isinstance(record, Record) and record.key == ("digits", "softmax", 0) for record in found)
+
+
+def test_a_record_that_cannot_be_read_fails_by_name_and_stays(
+    four: list[Raw], say: Sweep, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    say(four[:2])
+    before = recorded(tmp_path / "r")
+    real = records.read
+    [first, _] = sorted(records.files(tmp_path / "r"))
+
+    def denied(path: Path) -> Record:
+        if path == first:
+            raise records.UnreadableError(path, "cannot be read (Permission denied)")
+        return real(path)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(records, "read", denied)
+        code, out, err = say(four[:2])
+    assert code == 1
+    assert "1 already done" in out
+    assert "it may be whole, so that the run is not made again" in err
+    assert recorded(tmp_path / "r") == before
+    assert archived(tmp_path / "r") == []
+
+
+def test_a_full_disk_under_the_log_costs_its_lines_alone(
+    four: list[Raw], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_arguments: Any) -> str:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(bench.sweep.Progress, "line", full)
+    assert sweep(four[:2]) == 0
+    assert len(recorded(tmp_path / "r")) == 2
+
+
+@pytest.mark.slow
+def test_a_sweep_of_five_thousand_runs_begins_in_seconds(
+    tiny: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kinds = [raw(*tiny, f"results_dir={tmp_path / 'r'}", normalizer=name) for name in ("softmax", "hae")]
+    raws = [kind | {"seed": seed} for kind in kinds for seed in range(2500)]
+    planned = plan(raws)
+    monkeypatch.setattr(bench.sweep, "plan", lambda *_arguments, **_options: planned)
+    started: list[int] = []
+
+    def start(todo: list[Any], *_arguments: Any) -> tuple[int, Any]:
+        started.append(len(todo))
+        return 1, (item for item in [])  # nothing is made
+
+    monkeypatch.setattr(bench.sweep, "_start", start)
+    begin = time.process_time()
+    assert sweep(raws) == 0
+    assert started == [5000]
+    assert time.process_time() - begin < 5

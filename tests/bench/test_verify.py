@@ -170,3 +170,33 @@ def test_the_device_is_that_of_the_record(record: Path, monkeypatch: pytest.Monk
     alter(record, provenance=read(record).provenance | {"device": "a GPU"})
     verify([str(record)], CONF)
     assert asked == ["cpu", "auto"]
+
+
+def test_a_record_sets_nothing_but_its_run(record: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    odd = {"tracker": {"kind": "wandb", "mode": "online"}, "data": {"root": str(tmp_path / "theirs")}}
+    alter(record, config=read(record).config | odd)
+    assert verify([str(record), "device=cpu"], CONF) == 0
+    assert "1 of 1 records are repeated" in capsys.readouterr().out
+    assert not (tmp_path / "theirs").exists()
+
+
+def test_one_record_that_cannot_be_repeated_does_not_end_the_others(
+    record: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = tmp_path / "other.json"
+    old = read(record)
+    write(other, old.model_copy(update={"config": old.config | {"model": {"depth": 3}}}), tmp_path)
+    assert verify([str(other), str(record), "device=cpu"], CONF) == 1
+    out = capsys.readouterr().out
+    assert f"refused   {other}" in out
+    assert f"identical {record}" in out
+    with pytest.raises(ConfigError, match="depth"):
+        verify([str(other)], CONF)
+
+
+def test_another_number_of_threads_is_named(record: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    old = read(record)
+    loss = old.metrics["test_loss"] or 0.0
+    alter(record, metrics=old.metrics | {"test_loss": loss * 1.05}, provenance=old.provenance | {"threads": 2})
+    assert verify([str(record), "device=cpu", "threads=1"], CONF) == 0
+    assert "(threads: recorded with 2, now 1)" in capsys.readouterr().out

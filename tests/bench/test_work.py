@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+import bench.run
 import bench.work
 from bench import interrupts, records
 from bench.plan import Job, plan
@@ -127,3 +128,40 @@ def test_a_record_that_cannot_be_made_fails_by_name(job: Job, monkeypatch: pytes
     monkeypatch.setattr(bench.work, "perform", no_record)
     outcome = carry_out(job, wait=False)
     assert (outcome.status, outcome.error) == ("failed", "ValueError: metrics.x is no number")
+
+
+@pytest.mark.parametrize(("raised", "status"), [(KeyboardInterrupt(), "interrupted"), (ValueError("no"), "failed")])
+@pytest.mark.fault("a finished run that is forced, and then interrupted or fails")
+def test_a_forced_run_that_comes_to_nothing_leaves_the_finished_record(
+    job: Job, monkeypatch: pytest.MonkeyPatch, raised: BaseException, status: str, fault: Tally
+) -> None:
+    assert carry_out(job, wait=False).status == "completed"
+    before = job.path.read_bytes()
+
+    def refused(*_arguments: Any) -> None:
+        raise raised
+
+    monkeypatch.setattr(bench.run, "make_model", refused)
+    fault.inject()
+    outcome = carry_out(replace(job, force=True), wait=False)
+    assert (outcome.status, outcome.left) == (status, False)
+    fault.said(outcome.error, "the finished record that is there stays")
+    fault.same({job.path: before}, {path: path.read_bytes() for path in records.files(job.results_dir)})
+    [apart] = (job.results_dir / records.ARCHIVE).rglob("*.json")
+    assert f'"status":"{status}"' in apart.read_text(encoding="utf-8")
+
+
+def test_a_record_that_cannot_be_read_is_left_alone(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert carry_out(job, wait=False).status == "completed"
+    before = job.path.read_bytes()
+
+    def denied(path: Path) -> None:
+        raise records.UnreadableError(path, "cannot be read (Input/output error)")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(records, "read", denied)
+        outcome = carry_out(job, wait=False)
+    assert (outcome.status, outcome.left) == ("failed", False)
+    assert "Input/output error" in outcome.error
+    assert job.path.read_bytes() == before
+    assert not (job.results_dir / records.ARCHIVE).exists()

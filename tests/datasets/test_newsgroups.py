@@ -193,3 +193,20 @@ def test_an_archive_cannot_write_outside_the_data_root(
 def test_the_url_in_the_message_is_scikit_learns() -> None:
     assert scikit.ARCHIVE.url == newsgroups.ARCHIVE_URL
     assert scikit.ARCHIVE.filename == newsgroups.ARCHIVE
+
+
+class Hostile:
+    def __init__(self, mark: Path) -> None:
+        self.mark = mark
+
+    def __reduce__(self) -> tuple[Any, tuple[Any, ...]]:
+        return Path.touch, (self.mark,)
+
+
+def test_a_foreign_pickle_is_refused_before_its_code_runs(tmp_path: Path) -> None:
+    mark = tmp_path / "it ran"
+    content = codecs.encode(pickle.dumps({"train": Hostile(mark), "test": split(TEST)}), "zlib_codec")
+    (tmp_path / newsgroups.CACHE).write_bytes(content)
+    with pytest.raises(DataError, match="which no cache of posts holds"):
+        build(tmp_path)
+    assert not mark.exists()
