@@ -16,7 +16,8 @@ TABLES, SPEED = f"{SWEEP}/tables", "speed"
 MAKES_TABLES, MAKES_SPEED = f"make tables SWEEP={SWEEP}", "make speed"
 MAKES_POOLING = f"python -m analysis records=results/{POOLING}/records out=results/{POOLING} analysis={POOLING}"
 DATASETS = ("fashion_mnist", "kmnist", "cifar10", "twenty_newsgroups", "marker")
-"""In this order they take colours and marks, the same in every plot."""
+MAPS = ("sparsemax", "entmax-1.5", "fusedmax", "constrained sparsemax", "softmax")
+"""In these orders they take colours and marks, the same in every plot; maps have the colours of the drawings."""
 TOKENS = "informative_tokens_"
 MASS, LEARNED = (f"{POOLING}/tables/{name}.csv" for name in ("informative_mass", "learned_q"))
 NAMES = {
@@ -120,7 +121,7 @@ def _mass(rows: list[Row]) -> str:
         f"training at that length: mean over {_seeds(rows)}, with its 95 % t interval."
     )
     axis = Axis("attention on the informative tokens", ".3f")
-    return aside("attention against length", said, dots, axis, Origin(MASS, MAKES_POOLING))
+    return aside("attention against length", said, dots, axis, Origin(MASS, MAKES_POOLING), MAPS)
 
 
 def _alpha(done: Sequence[records.Record], notes: Sequence[str]) -> str:

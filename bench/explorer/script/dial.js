@@ -23,6 +23,7 @@ function alphaSection() {
 
     const steps = canvas("alpha-support");
     const below = frame(steps, { low: 1, high: 3, ticks, label: "α" }, { low: 0, high: COUNT, ticks: [1, 4, 8], label: "support" });
+    const here = below.x(alpha.value);
     const size = (a) => maps.support(maps.entmax(row.scores, { alpha: a }));
     const corners = GRID.flatMap((a, step) => {
       if (step === 0 || sizes[step] === sizes[step - 1]) return [[a, sizes[step]]];
@@ -30,7 +31,7 @@ function alphaSection() {
       return [[drop, sizes[step - 1]], [drop, sizes[step]], [a, sizes[step]]];
     });
     steps.back.append(line(corners.map(([a, count]) => [below.x(a), below.y(count)]), "entmax"));
-    steps.back.append(create("line", { class: "marker", x1: x, x2: x, y1: below.top, y2: below.bottom }));
+    steps.back.append(create("line", { class: "marker", x1: here, x2: here, y1: below.top, y2: below.bottom }));
     steps.say(`Support falls from ${sizes[0]} at α 1 to ${sizes.at(-1)} at α 3; it is ${maps.support(weights)} at α ${shown(alpha.value)}.`);
 
     const change = maps.alphaDerivative(row.scores, alpha.value);
