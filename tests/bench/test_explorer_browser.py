@@ -397,13 +397,20 @@ def test_the_page_never_scrolls_sideways(opened: Any, width: int) -> None:
     assert wide <= width
 
 
+@pytest.mark.parametrize("width", [320, 390, 1280])
+def test_no_handle_reaches_over_its_neighbour(opened: Any, width: int) -> None:
+    opened.set_viewport_size({"width": width, "height": 844})
+    for drawing in HANDLES:
+        boxes = [reach.bounding_box() for reach in opened.locator(f"#{drawing} .reach").all()]
+        for one, other in pairwise(boxes):
+            assert one["x"] + one["width"] <= other["x"] + 0.2
+
+
 def test_a_phone_shows_the_same_and_can_be_played_with(opened: Any) -> None:
     opened.set_viewport_size({"width": 390, "height": 844})
     handles = opened.locator("#weights-scores [role=slider]")
     handles.nth(3).scroll_into_view_if_needed()
     boxes = [handle.locator(".reach").bounding_box() for handle in handles.all()]
-    for one, other in pairwise(boxes):
-        assert one["x"] + one["width"] <= other["x"] + 0.2
     section = opened.locator("section#weights")
     before = snapshot(section)
     x, y = boxes[3]["x"] + boxes[3]["width"] / 2, boxes[3]["y"] + boxes[3]["height"] / 2
