@@ -14,7 +14,7 @@ from bench.explorer.grids import grids
 from bench.explorer.measured import measured
 
 TITLE = "Sparse attention, to play with"
-SCRIPTS = ("maps", "draw", "scores", "rows", "grids", "planes", "start")
+SCRIPTS = ("maps", "draw", "scores", "rows", "dial", "grids", "planes", "start")
 """In this order they make one script."""
 SCORES = 8
 """Sliders for the shared row of scores."""

@@ -31,34 +31,45 @@ class Axis:
     base: float | None = None
 
 
-def plot(dots: Sequence[Dot], axis: Axis, label: str) -> str:
-    """The plot with its legend: a band for each row, a mark for each series; `label` is read to those who listen."""
+def arranged(dots: Sequence[Dot], order: Sequence[str]) -> dict[str, int]:
+    """Series -> the number of its mark: its place in `order`; those that this lacks follow as they come."""
+    found = {dot.series for dot in dots}
+    named = dict.fromkeys((*order, *(dot.series for dot in dots)))
+    return {name: number % len(MARKS) for number, name in enumerate(named) if name in found}
+
+
+def plot(dots: Sequence[Dot], axis: Axis, label: str, order: Sequence[str] = ()) -> str:
+    """The plot with its legend: a band for each row, a mark for each series; `label` is read to those who listen.
+
+    Series named in `order` have the same mark and colour in every plot.
+    """
     rows = list(dict.fromkeys(dot.row for dot in dots))
-    series = list(dict.fromkeys(dot.series for dot in dots))
+    marks = arranged(dots, order)
+    series = list(marks)
     ticks, place = _scale(dots, axis)
     height = LINE * len(rows) + BOTTOM
     floor = height - BOTTOM
     said = "; ".join(f"{dot.row}, {dot.series}: {format(dot.value, axis.form)}" for dot in dots)
     parts = [f'<svg class="dots" viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{text(f"{label}. {said}")}">']
-    for number, row in enumerate(rows):
-        top = LINE * number
+    for band, row in enumerate(rows):
+        top = LINE * band
         middle = top + LINE - 11
         parts.append(_words(0, top + 12, row, "start", "ink"))
         parts.extend(_rule("grid", x, top + 17, top + LINE) for x in map(place, ticks))
         if axis.base is not None:
             parts.append(_rule("base", place(axis.base), top + 17, top + LINE))
         for dot in (dot for dot in dots if dot.row == row):
-            order = series.index(dot.series)
+            number = marks[dot.series]
             # Series stand a little apart, so that equal values are all seen.
-            y = middle + 3.4 * (order - (len(series) - 1) / 2)
+            y = middle + 3.4 * (series.index(dot.series) - (len(series) - 1) / 2)
             if dot.low is not None and dot.high is not None:
                 ends = f'x1="{place(dot.low):.1f}" x2="{place(dot.high):.1f}"'
-                parts.append(f'<line class="span s{order}" {ends} y1="{y:.1f}" y2="{y:.1f}"/>')
-            parts.append(_mark(place(dot.value), y, order))
+                parts.append(f'<line class="span s{number}" {ends} y1="{y:.1f}" y2="{y:.1f}"/>')
+            parts.append(_mark(place(dot.value), y, number))
     for tick in ticks:
         parts.append(_words(place(tick), floor + 16, f"{tick:g}".replace("-", "−"), "middle"))
     parts.append(_words(WIDTH / 2, height - 4, axis.label, "middle"))
-    return "".join(parts) + "</svg>\n" + (_legend(series) if len(series) > 1 else "")
+    return "".join(parts) + "</svg>\n" + (_legend(marks) if len(series) > 1 else "")
 
 
 def _scale(dots: Sequence[Dot], axis: Axis) -> tuple[list[float], "Place"]:
@@ -101,7 +112,7 @@ def _words(x: float, y: float, words: str, anchor: str, kind: str = "dim") -> st
     return f'<text class="{kind}" x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{text(words)}</text>'
 
 
-def _mark(x: float, y: float, order: int) -> str:
+def _mark(x: float, y: float, number: int) -> str:
     r = 4.6
     shapes = {
         "circle": f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{r}"',
@@ -110,12 +121,12 @@ def _mark(x: float, y: float, order: int) -> str:
         "triangle": f'<path d="M{x:.1f} {y - r - 0.5:.1f}l{r + 0.5} {2 * r}h-{2 * r + 1}z"',
         "down": f'<path d="M{x:.1f} {y + r + 0.5:.1f}l{r + 0.5} -{2 * r}h-{2 * r + 1}z"',
     }
-    return f'{shapes[MARKS[order % len(MARKS)]]} class="mark s{order}"/>'
+    return f'{shapes[MARKS[number]]} class="mark s{number}"/>'
 
 
-def _legend(series: Sequence[str]) -> str:
+def _legend(marks: dict[str, int]) -> str:
     entries = "".join(
-        f'<li><svg viewBox="0 0 14 14" aria-hidden="true">{_mark(7, 7, order)}</svg>{text(name)}</li>'
-        for order, name in enumerate(series)
+        f'<li><svg viewBox="0 0 14 14" aria-hidden="true">{_mark(7, 7, number)}</svg>{text(name)}</li>'
+        for name, number in marks.items()
     )
     return f'<ul class="legend">{entries}</ul>\n'

@@ -54,9 +54,14 @@ def total(index: str) -> str:
     return f"<munder><mo>&#8721;</mo>{index}</munder>"
 
 
+def over(above: str, below: str) -> str:
+    """A fraction on one line: what brackets hold must not be high, since they grow with it only in a maths font."""
+    return row(above, o("/"), below)
+
+
 def plus(*inner: str) -> str:
     """The positive part of what is inside."""
-    return sub(row("<mo>[</mo>", *inner, "<mo>]</mo>"), o("+"))
+    return sub(row(o("["), *inner, o("]")), o("+"))
 
 
 def _block(label: str, *parts: str) -> str:
@@ -75,11 +80,15 @@ def formulas() -> dict[str, str]:
     equals, minus = o("="), o("−")
     exp_i, exp_j = sup(i("e"), z_i), sup(i("e"), sub(z, j))
     entropy = row(total(index), o("("), p_i, minus, sup(p_i, alpha), o(")"))
-    distance = frac(sup(row(o("("), x, minus, sub(x, index), o(")")), n("2")), sup(i("b"), n("2")))
+    distance = over(sup(row(o("("), x, minus, sub(x, index), o(")")), n("2")), sup(i("b"), n("2")))
+    chosen = i("K")
     return {
         "maps": _block(
-            "softmax and sparsemax",
+            "softmax, top-k and sparsemax",
             *(word("softmax"), sub(row(o("("), z, o(")")), index), equals, frac(exp_i, row(total(j), exp_j)), GAP),
+            *(word("top-k"), sub(row(o("("), z, o(")")), index), equals),
+            *(frac(exp_i, row(total(row(j, o("∈"), chosen)), exp_j)), say("for"), index, o("∈"), chosen),
+            *(say("and 0 elsewhere"), GAP),
             *(word("sparsemax"), sub(row(o("("), z, o(")")), index), equals, plus(z_i, minus, tau)),
         ),
         "entmax": _block(
@@ -89,8 +98,9 @@ def formulas() -> dict[str, str]:
         ),
         "length": _block(
             "the peak of softmax over scores of range R, and of sparsemax over evenly spaced ones",
-            *(sub(word("peak"), i("softmax")), o("≤"), frac(sup(i("e"), i("R")), i("n")), GAP),
-            *(sub(word("peak"), i("sparsemax")), o("≈"), "<msqrt>", frac(row(n("2"), i("R")), i("n")), "</msqrt>"),
+            *(sub(row(word("peak")), i("softmax")), o("≤"), frac(sup(i("e"), i("R")), i("n")), GAP),
+            *(sub(row(word("peak")), i("sparsemax")), o("≈")),
+            sup(row(o("("), over(row(n("2"), i("R")), i("n")), o(")")), over(n("1"), n("2"))),
         ),
         "derivative": _block(
             "the derivative of the weights in α",

@@ -7,13 +7,19 @@ from pathlib import Path
 from statistics import fmean
 
 from bench import records
-from bench.explorer.dots import Axis, Dot, plot
-from bench.explorer.markup import code, table, text
+from bench.explorer.asides import Origin, aside
+from bench.explorer.dots import Axis, Dot
 from bench.schema import ConfigError
 
-SWEEP = "reference"
+SWEEP, POOLING = "reference", "attention_pooling"
 TABLES, SPEED = f"{SWEEP}/tables", "speed"
 MAKES_TABLES, MAKES_SPEED = f"make tables SWEEP={SWEEP}", "make speed"
+MAKES_POOLING = f"python -m analysis records=results/{POOLING}/records out=results/{POOLING} analysis={POOLING}"
+DATASETS = ("fashion_mnist", "kmnist", "cifar10", "twenty_newsgroups", "marker")
+MAPS = ("sparsemax", "entmax-1.5", "fusedmax", "constrained sparsemax", "softmax")
+"""In these orders they take colours and marks, the same in every plot; maps have the colours of the drawings."""
+TOKENS = "informative_tokens_"
+MASS, LEARNED = (f"{POOLING}/tables/{name}.csv" for name in ("informative_mass", "learned_q"))
 NAMES = {
     "softmax": "softmax",
     "sparsemax": "sparsemax",
@@ -28,6 +34,10 @@ NAMES = {
 """Id -> the name shown; another id shows itself."""
 COMPACT = {"entmax15": "entmax-1.5 (biweight)", "sparsemax": "sparsemax (Epanechnikov)"}
 TOPK = {name: shown for name, shown in NAMES.items() if name.startswith("topk")}
+SELECTED = (
+    "Top-k fixes beforehand how many keys are used, as a pattern does, but picks them by their scores, which all have "
+    "to be computed for that. What this does to accuracy has been measured. "
+)
 Row = dict[str, str]
 
 
@@ -39,15 +49,18 @@ def measured(results: Path) -> dict[str, str]:
     compared = ("dataset", "normalizer", "delta_accuracy", "ci_low", "ci_high")
     paired = _rows(results / TABLES / "paired_vs_softmax.csv", compared, MAKES_TABLES)
     shares = _rows(results / TABLES / "main_results.csv", ("dataset", "normalizer", "n", "support_mean"), MAKES_TABLES)
+    masses = _rows(results / MASS, ("dataset", "normalizer", "n", "mass_mean", "ci_low", "ci_high"), MAKES_POOLING)
+    learned = _rows(results / LEARNED, ("dataset", "normalizer", "n", "mean", "ci_low", "ci_high"), MAKES_POOLING)
     return {
         "support": _support(shares, notes),
         "threshold": _cost(speed, ("sparsemax", "entmax15", "entmax", "hae"), "the cost of finding the threshold"),
-        "entropy": _entropy(done, notes),
+        "mass": _mass(masses),
         "alpha": _alpha(done, notes),
+        "learned": _learned(learned),
         "fused": _cost(speed, ("sparsemax", "fusedmax"), "the cost of fusing neighbours"),
         "bounded": _cost(speed, ("sparsemax", "constrained_sparsemax"), "the cost of bounding every weight"),
         "kernel": _differences(paired, COMPACT, "compact kernels against softmax", notes),
-        "selected": _differences(paired, TOPK, "keys selected by their scores, against softmax", notes),
+        "selected": _differences(paired, TOPK, "keys selected by their scores, against softmax", notes, SELECTED),
     }
 
 
@@ -78,11 +91,11 @@ def _support(rows: list[Row], notes: Sequence[str]) -> str:
         for row in rows
         if row["normalizer"] in NAMES
     ]
-    seeds = "; ".join(dict.fromkeys(f"{row['n']} seeds" for row in rows))
-    of = f"mean over heads, blocks, rows and {seeds}"
+    of = f"mean over heads, blocks, rows and {_seeds(rows)}"
     said = f"Share of attention weights above 1e-7 in the trained classifier, {of}."
     axis = Axis("support", ".3f")
-    return _shown("support after training", said, dots, axis, f"{TABLES}/main_results.csv", MAKES_TABLES, notes)
+    origin = Origin(f"{TABLES}/main_results.csv", MAKES_TABLES, notes)
+    return aside("support after training", said, dots, axis, origin, DATASETS)
 
 
 def _cost(rows: list[Row], maps: tuple[str, ...], title: str) -> str:
@@ -94,19 +107,21 @@ def _cost(rows: list[Row], maps: tuple[str, ...], title: str) -> str:
     ]
     said = "Time of a map forward and backward over that of torch.softmax on the same scores, on one CPU thread."
     axis = Axis("times torch.softmax", ".2f", log=True, base=1.0)
-    return _shown(title, said, dots, axis, f"{SPEED}/normalizers.csv", MAKES_SPEED)
+    return aside(title, said, dots, axis, Origin(f"{SPEED}/normalizers.csv", MAKES_SPEED))
 
 
-def _entropy(done: Sequence[records.Record], notes: Sequence[str]) -> str:
-    found = defaultdict(list)
-    for record in done:
-        heads = [head for block in record.attention["entropy"] for head in block]
-        found[record.normalizer, record.dataset].append(fmean(heads))
-    ordered = sorted(found.items(), key=lambda item: (list(NAMES).index(item[0][0]), item[0][1]))
-    dots = [Dot(NAMES[name], dataset, fmean(values)) for (name, dataset), values in ordered]
-    said = "Entropy of attention rows in the trained classifier, mean over heads, blocks, rows and seeds."
-    axis = Axis("entropy, nats", ".3f")
-    return _shown("entropy after training", said, dots, axis, f"{SWEEP}/records", _sweep(done), notes)
+def _mass(rows: list[Row]) -> str:
+    dots = [
+        Dot(f"{row['dataset'].removeprefix(TOKENS)} tokens", NAMES[row["normalizer"]], *_interval(row, "mass_mean"))
+        for row in _by_length(rows)
+        if row["normalizer"] in ("softmax", "entmax15", "sparsemax")
+    ]
+    said = (
+        "The share of attention that three informative tokens get in a row of 4 to 128, the others being noise, after "
+        f"training at that length: mean over {_seeds(rows)}, with its 95 % t interval."
+    )
+    axis = Axis("attention on the informative tokens", ".3f")
+    return aside("attention against length", said, dots, axis, Origin(MASS, MAKES_POOLING), MAPS)
 
 
 def _alpha(done: Sequence[records.Record], notes: Sequence[str]) -> str:
@@ -114,51 +129,62 @@ def _alpha(done: Sequence[records.Record], notes: Sequence[str]) -> str:
     for record in done:
         if record.normalizer == "hae" and record.metrics.get("alpha_mean") is not None:
             found[record.dataset].append(float(record.metrics["alpha_mean"] or 0.0))
-    dots = [Dot(name, "HAE", fmean(values), min(values), max(values)) for name, values in sorted(found.items())]
+    ordered = sorted(found, key=lambda name: (DATASETS.index(name) if name in DATASETS else len(DATASETS), name))
+    dots = [Dot(name, "HAE", fmean(found[name]), min(found[name]), max(found[name])) for name in ordered]
     said = (
         "Head-wise adaptive entmax learns one α per head, between 1.05 and 1.95, from 1.5 at the start: the mean over "
         "heads after training, averaged over seeds; the line spans the least to the largest seed."
     )
     axis = Axis("learned α, mean over heads", ".4f", base=1.5)
-    return _shown("the α that training chose", said, dots, axis, f"{SWEEP}/records", _sweep(done), notes)
+    return aside("the α that training chose", said, dots, axis, Origin(f"{SWEEP}/records", _sweep(done), notes))
 
 
-def _differences(rows: list[Row], maps: dict[str, str], title: str, notes: Sequence[str]) -> str:
+def _learned(rows: list[Row]) -> str:
+    dots = [
+        Dot(f"{row['dataset'].removeprefix(TOKENS)} tokens", "one α for all heads", *_interval(row, "mean"))
+        for row in _by_length(rows)
+        if row["normalizer"] == "bounded_entmax"
+    ]
+    said = (
+        "In the attention-pooling study one α, called q there, serves all heads and may pass sparsemax: it is learned "
+        f"between 1.1 and 2.8, from 1.557 at the start. Mean over {_seeds(rows)} after training, with its 95 % t "
+        "interval; the line is sparsemax."
+    )
+    axis = Axis("learned α", ".3f", base=2.0)
+    return aside("an α that may pass 2", said, dots, axis, Origin(LEARNED, MAKES_POOLING))
+
+
+def _by_length(rows: list[Row]) -> list[Row]:
+    """The rows on the informative tokens, the shortest first."""
+    return sorted(
+        (row for row in rows if row["dataset"].startswith(TOKENS)),
+        key=lambda row: int(row["dataset"].removeprefix(TOKENS)),
+    )
+
+
+def _interval(row: Row, mean: str) -> tuple[float, float, float]:
+    return float(row[mean]), float(row["ci_low"]), float(row["ci_high"])
+
+
+def _seeds(rows: list[Row]) -> str:
+    return "; ".join(dict.fromkeys(f"{row['n']} seeds" for row in rows))
+
+
+def _differences(rows: list[Row], maps: dict[str, str], title: str, notes: Sequence[str], why: str = "") -> str:
     dots = [
         Dot(shown, row["dataset"], *(float(row[key]) for key in ("delta_accuracy", "ci_low", "ci_high")))
         for name, shown in maps.items()
         for row in rows
         if row["normalizer"] == name
     ]
-    said = (
+    said = why + (
         "Accuracy minus that of softmax on matched seeds, with t intervals taken one at a time; the file named below "
         "has the p values that correct for the number of tests."
     )
     axis = Axis("accuracy minus softmax", "+.4f", base=0.0)
-    file = f"{TABLES}/paired_vs_softmax.csv"
-    return _shown(title, said, dots, axis, file, MAKES_TABLES, notes)
+    origin = Origin(f"{TABLES}/paired_vs_softmax.csv", MAKES_TABLES, notes)
+    return aside(title, said, dots, axis, origin, DATASETS)
 
 
 def _sweep(done: Sequence[records.Record]) -> str:
     return f"python -m bench experiment=paper results_dir=results/{SWEEP}/records" if done else ""
-
-
-def _shown(
-    title: str, said: str, dots: Sequence[Dot], axis: Axis, file: str, command: str, notes: Sequence[str] = ()
-) -> str:
-    """The plot with what it is of, its numbers as a table, and where they come from; nothing without dots."""
-    if not dots:
-        return ""
-    series = list(dict.fromkeys(dot.series for dot in dots))
-    lines = []
-    for name in dict.fromkeys(dot.row for dot in dots):
-        cells = {dot.series: format(dot.value, axis.form) for dot in dots if dot.row == name}
-        lines.append((name, *(cells.get(one, "–") for one in series)))
-    about = [note for note in notes if note.partition(":")[0] in {*series, *(dot.row for dot in dots)}]
-    return (
-        f'<aside class="measured"><h3>Measured: {text(title)}</h3>\n<p>{text(said)}</p>\n'
-        f"{plot(dots, axis, title)}"
-        f"<details><summary>The numbers</summary>{table(('', *series), lines, title)}</details>\n"
-        + "".join(f'<p class="origin">{text(note)}</p>\n' for note in about)
-        + f'<p class="origin">From {code(f"results/{file}")}, made by {code(command)}</p></aside>\n'
-    )

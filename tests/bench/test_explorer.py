@@ -5,8 +5,10 @@ import json
 import math
 import re
 from collections.abc import Callable
+from html import unescape
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 import torch
@@ -14,6 +16,7 @@ import torch
 from bench import explorer
 from bench.explorer import document, grids
 from bench.explorer.dots import Axis, Dot, plot
+from bench.explorer.formulas import formulas
 from bench.explorer.measured import measured
 from bench.schema import ConfigError
 from normalizers import entmax, local_mask, softmax
@@ -71,6 +74,7 @@ def test_every_placeholder_is_filled_and_every_section_has_a_formula_and_a_sourc
             r'class="sources">.*?href="https://(arxiv\.org/abs/\d{4}\.\d{5}|doi\.org/10\.)', section, re.DOTALL
         )
         assert section.count('class="play" hidden') == 1
+        assert ('class="measured"' in section) or (">Not measured: " in section)
 
 
 def test_identifiers_are_unique_and_what_is_referred_to_exists(fresh: str) -> None:
@@ -160,6 +164,47 @@ def test_measured_figures_are_those_of_the_tables() -> None:
     assert "results/reference/tables/main_results.csv" in shown["support"]
     assert "make tables SWEEP=reference" in shown["support"]
     assert all(("<svg" in block) and ("made by" in block) for block in shown.values())
+
+
+def test_attention_and_alpha_against_length_are_those_of_their_study() -> None:
+    shown = measured(RESULTS)
+    tables = RESULTS / "attention_pooling/tables"
+    for idea, name, column, maps in (
+        ("mass", "informative_mass.csv", "mass_mean", ("softmax", "entmax15", "sparsemax")),
+        ("learned", "learned_q.csv", "mean", ("bounded_entmax",)),
+    ):
+        with (tables / name).open(encoding="utf-8", newline="") as file:
+            rows = [row for row in csv.DictReader(file) if row["normalizer"] in maps]
+        assert sorted(re.findall(r"<td>([\d.]+)</td>", shown[idea])) == sorted(
+            f"{float(row[column]):.3f}" for row in rows
+        )
+        assert re.findall(r'scope="row">(\d+) tokens', shown[idea]) == ["4", "8", "16", "32", "64", "128"]
+        assert shown[idea].count('class="span') == len(rows)
+
+
+def test_a_data_set_has_one_mark_on_the_whole_page(fresh: str) -> None:
+    entries = re.findall(r'class="(mark s\d)"/></svg>([^<]+)</li>', fresh)
+    marks = {name: {mark for mark, other in entries if other == name} for _, name in entries}
+    assert all(len(of) == 1 for of in marks.values())
+    names = {"fashion_mnist", "kmnist", "cifar10", "twenty_newsgroups", "marker"}
+    assert len(set.union(*(marks[name] for name in names))) == len(names)
+
+
+def test_formulas_are_whole_and_their_brackets_need_not_grow() -> None:
+    """Every index and power has its base, every bracket keeps its size and holds nothing that is high."""
+    for name, block in formulas().items():
+        for node in ElementTree.fromstring(unescape(block).replace("&", "&amp;")).iter():
+            if node.tag in ("msub", "msup", "mfrac", "munder"):
+                assert len(node) == 2, name
+            depth = 0
+            for part in node:
+                sign = part.text if part.tag == "mo" else ""
+                if sign and sign in "([{⟨)]}⟩":
+                    assert part.get("stretchy") == "false", name
+                    depth += 1 if sign in "([{⟨" else -1
+                elif depth > 0:
+                    assert part.find(".//mfrac") is None, name
+                    assert part.tag not in ("mfrac", "msqrt"), name
 
 
 def test_without_tables_their_sentences_are_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,7 +1,9 @@
 """The page of the theory in a real browser: its maps are the library's, and every control moves its drawing."""
 
+import os
 import shutil
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -9,14 +11,19 @@ import torch
 from torch import Tensor
 
 from normalizers import (
+    bottomk_softmax,
     constrained_sparsemax,
     entmax,
     fusedmax,
+    scalable_softmax,
     sigmoid_attention,
+    sink_softmax,
     softmax,
     softmax1,
     softpick,
     sparsemax,
+    stick_breaking,
+    support_size,
     topk_softmax,
     total_variation_prox,
 )
@@ -26,13 +33,17 @@ ADDRESS = (ROOT / "results/explorer.html").as_uri()
 BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
 SECTIONS = ("weights", "waterline", "length", "alpha", "fused", "budgets", "loss", "kernel", "patterns")
 HANDLES = {"weights-scores": 8, "water-scores": 8, "fused-scores": 8, "budget-weights": 8}
-SNAPSHOT = "(section) => [...section.querySelectorAll('.play svg')].map((svg) => svg.outerHTML).join('')"
+MARKS = "(section) => [...section.querySelectorAll('.back :is(path, rect, line, circle)')].map((one) => one.outerHTML)"
+
+SCORES = "explorer.row.set([2.9, 2.4, 1, 0.5, 0, -1, -2, -2.9])"
+"""A row that is none of the ready-made ones."""
 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
     if BROWSER is None:
-        pytest.skip("no chromium or google-chrome on the PATH")
+        lack = "no chromium or google-chrome on the PATH"
+        pytest.fail(lack) if os.environ.get("NORMBENCH_BROWSER") == "1" else pytest.skip(lack)
     playwright = pytest.importorskip("playwright.sync_api")
     with playwright.sync_playwright() as driver:
         started = driver.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
@@ -68,6 +79,9 @@ MAPS: list[Case] = [
     ("softmax", {}, lambda z, m: softmax(z, mask=m)),
     ("topk", {"ratio": 0.25}, lambda z, m: topk_softmax(z, ratio=0.25, mask=m)),
     ("topk", {"k": 3}, lambda z, m: topk_softmax(z, k=3, mask=m)),
+    ("bottomk", {"ratio": 0.25}, lambda z, m: bottomk_softmax(z, ratio=0.25, mask=m)),
+    ("bottomk", {"k": 3}, lambda z, m: bottomk_softmax(z, k=3, mask=m)),
+    ("scalable", {"s": 0.43}, lambda z, m: scalable_softmax(z, 0.43, mask=m)),
     ("sparsemax", {}, lambda z, m: sparsemax(z, mask=m)),
     *(
         ("entmax", {"alpha": alpha}, lambda z, m, alpha=alpha: entmax(z, alpha, mask=m))
@@ -82,7 +96,9 @@ MAPS: list[Case] = [
         )
         for upper in ([0.5] * 24, [1.0, 0.05] * 12, [0.35, 0.6, 0.9] * 8)
     ),
-    ("softmax1", {}, lambda z, m: softmax1(z, mask=m)),
+    ("sink", {"s": 0}, lambda z, m: softmax1(z, mask=m)),
+    ("sink", {"s": 2}, lambda z, m: sink_softmax(z, 2.0, mask=m)),
+    ("stick", {}, lambda z, m: stick_breaking(z, mask=m)),
     ("sigmoid", {}, lambda z, m: sigmoid_attention(z, mask=m)),
     ("softpick", {}, lambda z, m: softpick(z, mask=m)),
 ]
@@ -151,8 +167,21 @@ def test_a_score_at_its_threshold_counts_as_zero(tab: Any) -> None:
     assert counts == [1, 1, 1]
 
 
-def snapshot(section: Any) -> str:
-    return section.evaluate(SNAPSHOT)
+def snapshot(section: Any) -> list[str]:
+    """The marks drawn in a section: neither its text nor what is read aloud."""
+    marks = section.evaluate(MARKS)
+    assert marks
+    assert not [mark for mark in marks if "NaN" in mark or "Infinity" in mark or "undefined" in mark]
+    return list(marks)
+
+
+def tab_to(tab: Any, control: Any) -> None:
+    """Reaches `control` by the Tab key alone, from where the focus is."""
+    for _ in range(12):
+        if control.evaluate("(element) => element === document.activeElement"):
+            return
+        tab.keyboard.press("Tab")
+    raise AssertionError(f"Tab does not reach {control.get_attribute('id') or control.get_attribute('aria-label')}")
 
 
 @pytest.mark.parametrize("name", SECTIONS)
@@ -162,23 +191,39 @@ def test_every_control_moves_its_drawing_by_keyboard(opened: Any, name: str) -> 
         details.locator("summary").click()
     controls = section.locator(".play :is(input, select, button, [role=slider])").all()
     assert controls
+    opened.locator(f'nav a[href="#{name}"]').click()
     for control in controls:
-        before = snapshot(section)
         kind = control.evaluate("(element) => element.type ?? 'slider'")
-        control.focus()
-        assert control.evaluate("(element) => element === document.activeElement")
+        opened.evaluate(SCORES)
+        before = snapshot(section)
+        tab_to(opened, control)
         if kind in ("button", "checkbox"):
             opened.keyboard.press("Space")
-            if snapshot(section) == before:  # the preset that is shown already
-                section.get_by_role("button", name="one leader").click()
-                before = snapshot(section)
-                control.focus()
-                opened.keyboard.press("Space")
         else:
             opened.keyboard.press("ArrowDown")
             if snapshot(section) == before:  # at its lower end
                 opened.keyboard.press("ArrowUp")
         assert snapshot(section) != before, control.get_attribute("id") or control.get_attribute("aria-label")
+
+
+@pytest.mark.parametrize("name", SECTIONS)
+def test_every_choice_and_both_ends_of_every_slider_are_drawn(opened: Any, name: str) -> None:
+    section = opened.locator(f"section#{name}")
+    for details in section.locator(".play details").all():
+        details.locator("summary").click()
+    for choice in section.locator("select").all():
+        drawn = []
+        for option in choice.locator("option").all():
+            choice.select_option(option.get_attribute("value") or option.inner_text())
+            drawn.append("".join(snapshot(section)))
+        assert len(set(drawn)) == len(drawn) > 1
+    for slider in section.locator("input[type=range]").all():
+        opened.evaluate(SCORES)
+        drawn = []
+        for end in ("min", "max"):
+            slider.fill(slider.get_attribute(end))
+            drawn.append(snapshot(section))
+        assert drawn[0] != drawn[1], slider.get_attribute("id")
 
 
 @pytest.mark.parametrize("drawing", HANDLES)
@@ -220,23 +265,102 @@ def test_budgets_that_are_too_small_are_refused_in_words(opened: Any) -> None:
     opened.locator("#budget-all").focus()
     opened.keyboard.press("Home")
     assert "less than 1" in opened.locator("#budget-said").inner_text()
-    assert opened.locator("#budget-weights .bar").count() == 0
+    assert opened.locator("#budget-weights :is(.bar, .zero)").count() == 0
 
 
-def test_the_matrix_is_that_of_the_library(opened: Any) -> None:
-    pattern = opened.evaluate("explorer.data.pattern")
-    opened.locator("#pattern-kind").select_option("bigbird")
-    opened.locator("#pattern-map").select_option("sparsemax")
-    opened.locator("#pattern-causal").check()
-    bits = pattern["masks"]["bigbird"][pattern["sizes"].index(3)]
-    mask = torch.tensor(
-        [[bool(row & past & 1 << key) for key in range(24)] for row, past in zip(bits, pattern["causal"], strict=True)]
+def test_a_budget_of_its_own_is_not_the_common_one(opened: Any) -> None:
+    assert opened.locator("#budget-all-value").inner_text() == "0.30"
+    opened.locator("#budget-weights [role=slider]").nth(2).focus()
+    opened.keyboard.press("PageUp")
+    assert opened.locator("#budget-all-value").inner_text() == "mixed"
+    assert opened.locator("#budget-all").get_attribute("aria-valuetext") == "mixed"
+    opened.locator("#budget-all").fill("0.4")
+    assert opened.locator("#budget-all-value").inner_text() == "0.40"
+
+
+def test_a_gaussian_reaches_every_point_however_narrow(opened: Any) -> None:
+    opened.locator("#kernel-alpha").select_option("1")
+    opened.locator("#kernel-width").fill(opened.locator("#kernel-width").get_attribute("min"))
+    for query in ("0", "0.39", "1"):
+        opened.locator("#kernel-query").fill(query)
+        said = opened.locator("#kernel-said").inner_text()
+        assert "support 36 of 36;" in said
+        assert "zero" not in said
+
+
+def test_the_top_of_a_kernel_is_never_cut(opened: Any) -> None:
+    for option in opened.locator("#kernel-alpha option").all():
+        opened.locator("#kernel-alpha").select_option(option.get_attribute("value"))
+        for width, query in (("0.03", "0"), ("0.03", "0.39"), ("0.2", "0.5")):
+            opened.locator("#kernel-width").fill(width)
+            opened.locator("#kernel-query").fill(query)
+            path = opened.locator("#kernel-weights .line").get_attribute("d")
+            heights = [float(point.split()[1]) for point in path.replace("L", "M").split("M")[1:]]
+            assert min(heights) > 10  # where the axis ends
+
+
+def test_the_curve_of_support_is_right_where_the_marker_stands(opened: Any) -> None:
+    drawn = """([line, marker, ...rules]) => {
+        const points = line.getAttribute('d').split(/[ML]/).slice(1).map((point) => point.split(' ').map(Number));
+        const [one, four] = rules.map((rule) => Number(rule.getAttribute('y1')));
+        const x = Number(marker.getAttribute('x1'));
+        const [, y] = points.filter((point) => point[0] <= x + 0.06).at(-1);
+        return 1 + (3 * (one - y)) / (one - four);
+    }"""
+    scores = torch.tensor(opened.evaluate("explorer.row.scores"), dtype=torch.float64)
+    found, expected = [], []
+    for alpha in (1.0, 1.1, 1.24, 1.26, 1.3, 1.32, 1.5, 2.0, 2.66, 3.0):
+        opened.locator("#alpha-alpha").fill(str(alpha))
+        parts = opened.locator("#alpha-support .back :is(.line, .marker, line.grid)")
+        order = (
+            "(all) => ['line', 'marker', 'grid'].flatMap((kind) => all.filter((one) => one.classList.contains(kind)))"
+        )
+        found.append(parts.evaluate_all(f"(all) => ({drawn})(({order})(all))"))
+        expected.append(float(support_size(entmax(scores, alpha))))
+    assert found == pytest.approx(expected, abs=0.1)
+    assert expected[4] == 6
+
+
+def test_a_lead_holds_everything_and_ties_stay(tab: Any) -> None:
+    counts = tab.evaluate(
+        "[[1, 0.5, 0.5], [1, 0.51, 0], [0.3, 0.3, 0.2], [0.3, 0.2, 0.3, 0.1]].map((row) =>"
+        " explorer.maps.support(explorer.maps.entmax(row, { alpha: 3 })))"
     )
-    weights = sparsemax(torch.tensor(pattern["scores"], dtype=torch.float64), mask=mask)
-    assert opened.locator("#pattern-weights .dropped").count() == int((~mask).sum())
-    assert opened.locator("#pattern-weights .weight").count() == int((weights > 0).sum())
-    said = opened.locator("#pattern-said").inner_text()
-    assert said.startswith(f"The mask keeps {int(mask.sum())} of 576 pairs, the weights use {int((weights > 0).sum())}")
+    assert counts == [1, 2, 3, 3]
+
+
+PATTERN_MAPS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
+    "sparsemax": lambda z, m: sparsemax(z, mask=m),
+    "entmax15": lambda z, m: entmax(z, 1.5, mask=m),
+    "topk": lambda z, m: topk_softmax(z, ratio=0.25, mask=m),
+    "scalable": lambda z, m: scalable_softmax(z, 0.43, mask=m),
+    "stick": lambda z, m: stick_breaking(z, mask=m),
+}
+
+
+@pytest.mark.parametrize("name", PATTERN_MAPS)
+def test_the_matrix_is_that_of_the_library(opened: Any, name: str) -> None:
+    """Under every pattern, over all keys and over those of the past: kept pairs, used ones, and each weight's shade."""
+    pattern = opened.evaluate("explorer.data.pattern")
+    scores = torch.tensor(pattern["scores"], dtype=torch.float64)
+    opened.locator("#pattern-map").select_option(name)
+    for causal in (False, True):
+        opened.locator("#pattern-causal").set_checked(causal)
+        past = pattern["causal"] if causal else [2**24 - 1] * 24
+        for kind, of_sizes in pattern["masks"].items():
+            opened.locator("#pattern-kind").select_option(kind)
+            bits = of_sizes[pattern["sizes"].index(3)]
+            mask = torch.tensor(
+                [[bool(row & seen & 1 << key) for key in range(24)] for row, seen in zip(bits, past, strict=True)]
+            )
+            weights = PATTERN_MAPS[name](scores, mask)
+            assert opened.locator("#pattern-weights .dropped").count() == int((~mask).sum())
+            shades = opened.locator("#pattern-weights .weight").evaluate_all(
+                "(cells) => cells.map((cell) => Number(cell.getAttribute('opacity')))"
+            )
+            assert shades == pytest.approx(weights[weights > 0].sqrt().tolist(), abs=6e-4)
+            said = opened.locator("#pattern-said").inner_text()
+            assert said.startswith(f"The mask keeps {int(mask.sum())} of 576 pairs, the weights use {len(shades)} of")
 
 
 def test_every_control_and_drawing_has_a_name(opened: Any) -> None:
@@ -271,6 +395,45 @@ def test_the_page_never_scrolls_sideways(opened: Any, width: int) -> None:
     assert opened.evaluate("document.documentElement.scrollWidth") <= width
     wide = opened.locator("#weights-scores").evaluate("(svg) => svg.viewBox.baseVal.width")
     assert wide <= width
+
+
+@pytest.mark.parametrize("width", [320, 390, 1280])
+def test_no_handle_reaches_over_its_neighbour(opened: Any, width: int) -> None:
+    opened.set_viewport_size({"width": width, "height": 844})
+    for drawing in HANDLES:
+        boxes = [reach.bounding_box() for reach in opened.locator(f"#{drawing} .reach").all()]
+        for one, other in pairwise(boxes):
+            assert one["x"] + one["width"] <= other["x"] + 0.2
+
+
+def test_a_phone_shows_the_same_and_can_be_played_with(opened: Any) -> None:
+    opened.set_viewport_size({"width": 390, "height": 844})
+    handles = opened.locator("#weights-scores [role=slider]")
+    handles.nth(3).scroll_into_view_if_needed()
+    boxes = [handle.locator(".reach").bounding_box() for handle in handles.all()]
+    section = opened.locator("section#weights")
+    before = snapshot(section)
+    x, y = boxes[3]["x"] + boxes[3]["width"] / 2, boxes[3]["y"] + boxes[3]["height"] / 2
+    opened.mouse.move(x, y)
+    opened.mouse.down()
+    opened.mouse.move(x, y - 40, steps=3)
+    opened.mouse.up()
+    assert snapshot(section) != before
+    assert opened.evaluate("explorer.row.scores[3]") > -0.8
+    for panel in ("softmax", "topk", "entmax", "sparsemax"):
+        bars = opened.locator(f"#weights-{panel} .bar").count()
+        numbers = opened.locator(f"#weights-{panel} text").evaluate_all(
+            "(texts) => texts.filter((text) => /[.]\\d\\d$|^$/.test(text.textContent)).length"
+        )
+        assert numbers == bars
+    for drawing in opened.locator(".play svg[data-height]").all():
+        beyond = drawing.evaluate(
+            """(svg) => [...svg.querySelectorAll('text')].filter((text) => {
+                const [inner, outer] = [text, svg].map((one) => one.getBoundingClientRect());
+                return inner.right > outer.right + 1 || inner.left < outer.left - 1;
+            }).map((text) => text.textContent)"""
+        )
+        assert beyond == [], drawing.get_attribute("id")
 
 
 def test_nothing_moves_by_itself(opened: Any) -> None:

@@ -81,10 +81,14 @@ const line = (points, kind) => create("path", { class: `line ${kind}`, d: path(p
 // A weight in few characters, never 0 for one that is not.
 const small = (weight, wide) => (weight < 0.005 ? (wide ? "<.01" : "") : shown(weight).slice(wide || weight > 0.995 ? 0 : 1));
 
+function weightFrame(sheet, count) {
+  const axis = { low: -0.5, high: count - 0.5, ticks: span(count), form: (index) => index + 1 };
+  return frame(sheet, axis, { low: 0, high: 1, ticks: [0, 0.5, 1] }, { left: 30, top: 16 });
+}
+
 // Bars of weights; an exact zero is no small bar but a cross on the axis.
 function bars(sheet, weights, kind, values = true) {
-  const axis = { low: -0.5, high: weights.length - 0.5, ticks: span(weights.length), form: (index) => index + 1 };
-  const places = frame(sheet, axis, { low: 0, high: 1, ticks: [0, 0.5, 1] }, { left: 30, top: 16 });
+  const places = weightFrame(sheet, weights.length);
   const wide = ((places.right - places.left) / weights.length) * 0.66;
   weights.forEach((weight, index) => {
     const [x, y] = [places.x(index), places.y(weight)];
@@ -107,7 +111,7 @@ function handles(id, { count, name, low, high, step = 0.1, read, write, place, v
     const handle = create(
       "g",
       { class: `handle ${kind}`, role: "slider", tabindex: 0, "aria-label": `${name} ${index + 1}` },
-      create("circle", { class: "reach", r: 17 }),
+      create("circle", { class: "reach" }),
       create("circle", { class: "knob", r: 6.5 }),
     );
     handle.setAttribute("aria-orientation", "vertical");
@@ -136,12 +140,22 @@ function handles(id, { count, name, low, high, step = 0.1, read, write, place, v
     return handle;
   });
   return () => {
+    const reach = Math.min(17, (place(1).x - place(0).x) / 2); // two neighbours never claim the same spot
     made.forEach((handle, index) => {
       const { x, y } = place(index);
+      handle.querySelector(".reach").setAttribute("r", reach.toFixed(1));
       handle.setAttribute("transform", `translate(${x.toFixed(1)} ${y.toFixed(1)})`);
       handle.setAttribute("aria-valuenow", read(index).toFixed(2));
     });
   };
+}
+
+// Values in their order, moved up where they stand closer to the one before than `gap`.
+function apart(values, gap) {
+  const order = span(values.length).sort((a, b) => values[a] - values[b] || a - b);
+  const found = [];
+  order.forEach((index, rank) => (found[index] = rank ? Math.max(values[index], found[order[rank - 1]] + gap) : values[index]));
+  return found;
 }
 
 // A range input with the number beside it, read as { value }.

@@ -48,7 +48,9 @@ function lossSection() {
       const end = places.x(1 / (alpha - 1));
       const top = places.bottom - 20 - 22 * index; // each at a height of its own, so that no label covers another
       sheet.back.append(create("line", { class: `margin ${kinds[index]}`, x1: end, x2: end, y1: top, y2: places.bottom }));
-      sheet.back.append(words(end + 5, top + 9, `1/(α−1) = ${1 / (alpha - 1)}`, "ink", "start"));
+      const label = `1/(α−1) = ${1 / (alpha - 1)}`;
+      const fits = end + 90 < sheet.width; // else the label ends where the drawing does
+      sheet.back.append(words(fits ? end + 5 : sheet.width, top + 9, label, "ink", fits ? "start" : "end"));
     });
     const step = Math.round((margin.value + 2) * 10);
     const at = places.x(margin.value);

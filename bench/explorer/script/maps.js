@@ -7,8 +7,8 @@ const maps = (() => {
   const sum = (row) => row.reduce((total, value) => total + value, 0);
   const scaled = (row) => row.map((value) => value / sum(row));
 
-  function bisect(low, high, isBelow) {
-    for (let step = 0; step < STEPS; step++) {
+  function bisect(low, high, isBelow, steps = STEPS) {
+    for (let step = 0; step < steps; step++) {
       const middle = (low + high) / 2;
       if (isBelow(middle)) low = middle;
       else high = middle;
@@ -33,14 +33,19 @@ const maps = (() => {
     return scaled(row.map((score) => Math.exp(score - top)));
   }
 
-  function topk(row, { k, ratio }) {
+  // Softmax over the first keys in the order of `rank`, ties by place.
+  function selected(row, { k, ratio }, rank) {
     const size = k === undefined ? Math.max(1, Math.ceil(ratio * row.length - 1e-9)) : Math.min(k, row.length);
-    const order = row.map((_, place) => place).sort((a, b) => row[b] - row[a] || a - b);
+    const order = row.map((_, place) => place).sort((a, b) => rank(row[a], row[b]) || a - b);
     const chosen = order.slice(0, size).sort((a, b) => a - b);
     const weights = row.map(() => 0);
     softmax(chosen.map((place) => row[place])).forEach((weight, index) => (weights[chosen[index]] = weight));
     return weights;
   }
+
+  const topk = (row, options) => selected(row, options, (a, b) => b - a);
+  const bottomk = (row, options) => selected(row, options, (a, b) => a - b);
+  const scalable = (row, { s }) => softmax(row.map((score) => s * Math.log(row.length) * score));
 
   // p = [(α-1)(z - max) - τ]₊^(1/(α-1)); the sum falls from 1 or more at τ = -1 to 1 or less at τ = 0.
   function entmax(row, { alpha }) {
@@ -95,10 +100,17 @@ const maps = (() => {
     return clip(bisect(Math.min(...row) - 1, Math.max(...row), (tau) => sum(clip(tau)) > 1));
   }
 
-  function softmax1(row) {
-    const top = Math.max(0, ...row);
-    const powers = row.map((score) => Math.exp(score - top));
-    return powers.map((power) => power / (Math.exp(-top) + sum(powers)));
+  // Softmax beside a sink of score s, whose share goes to nobody; s = 0 is softmax-1.
+  const sink = (row, { s }) => softmax([...row, s]).slice(0, -1);
+
+  // From the last key back, each takes its share of what is left of a stick.
+  function stick(row) {
+    let left = 1;
+    return row.reduceRight((weights, score) => {
+      const weight = left / (1 + Math.exp(-score));
+      left /= 1 + Math.exp(score);
+      return [weight, ...weights];
+    }, []);
   }
 
   const sigmoid = (row) => row.map((score) => 1 / (1 + Math.exp(Math.log(row.length) - score)));
@@ -113,10 +125,10 @@ const maps = (() => {
 
   return {
     ...Object.fromEntries(
-      Object.entries({ softmax, topk, entmax, sparsemax, fusedmax, constrained, softmax1, sigmoid, softpick }).map(
-        ([name, map]) => [name, masked(map)],
-      ),
+      Object.entries({
+        ...{ softmax, topk, bottomk, scalable, entmax, sparsemax, fusedmax, constrained, sink, stick, sigmoid, softpick },
+      }).map(([name, map]) => [name, masked(map)]),
     ),
-    ...{ waterline, alphaDerivative, fused, support, sum },
+    ...{ bisect, waterline, alphaDerivative, fused, support, sum },
   };
 })();

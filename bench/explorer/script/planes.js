@@ -33,15 +33,15 @@ function kernelSection() {
     sheet.back.append(create("line", { class: "marker", x1: at, x2: at, y1: places.top, y2: places.bottom }));
 
     const below = canvas("kernel-weights");
-    const high = Math.max(most * 1.1, 0.05);
-    const stems = frame(below, across, { low: 0, high, ticks: [0, most], form: (v) => shown(v), label: "weight" }, { left: 58 });
-    const from = maps.waterline(scores(query.value), alpha);
+    const top = Math.max(...scores(query.value));
     const shape = grid.map((v) => {
       const score = -((v - query.value) ** 2) / (2 * width.value ** 2);
-      const top = Math.max(...scores(query.value));
-      return alpha === 1 ? most * Math.exp(score - top) : most * (Math.max(score - from, 0) / (top - from)) ** (1 / (alpha - 1));
+      return alpha === 1 ? most * Math.exp(score - top) : most * (Math.max(score - level, 0) / (top - level)) ** (1 / (alpha - 1));
     });
-    below.back.append(line(grid.map((v, i) => [stems.x(v), stems.y(Math.min(shape[i], high))]), "kernel"));
+    // Between two points the kernel stands higher than the weight of either.
+    const high = 1.05 * Math.max(most, ...shape);
+    const stems = frame(below, across, { low: 0, high, ticks: [0, most], form: (v) => shown(v), label: "weight" }, { left: 58 });
+    below.back.append(line(grid.map((v, i) => [stems.x(v), stems.y(shape[i])]), "kernel"));
     x.forEach((key, i) => {
       if (weights[i] > 0) {
         below.back.append(create("line", { class: "stem entmax", x1: stems.x(key), x2: stems.x(key), y1: stems.bottom, y2: stems.y(weights[i]) }));
@@ -63,11 +63,15 @@ function patternSection() {
   const normalizers = {
     softmax: maps.softmax,
     topk: (z, _, mask) => maps.topk(z, { ratio: 0.25 }, mask),
+    bottomk: (z, _, mask) => maps.bottomk(z, { ratio: 0.25 }, mask),
+    scalable: (z, _, mask) => maps.scalable(z, { s: 0.43 }, mask),
     entmax125: (z, _, mask) => maps.entmax(z, { alpha: 1.25 }, mask),
     entmax15: (z, _, mask) => maps.entmax(z, { alpha: 1.5 }, mask),
     sparsemax: maps.sparsemax,
     fusedmax: (z, _, mask) => maps.fusedmax(z, { lam: 0.25 }, mask),
-    softmax1: maps.softmax1,
+    softmax1: (z, _, mask) => maps.sink(z, { s: 0 }, mask),
+    sink: (z, _, mask) => maps.sink(z, { s: 2 }, mask),
+    stick: maps.stick,
     sigmoid: maps.sigmoid,
     softpick: maps.softpick,
   };

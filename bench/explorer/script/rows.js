@@ -1,4 +1,4 @@
-// Sections on one row: weights side by side, the waterline, α, fused neighbours, budgets.
+// Sections on one row: weights side by side, the waterline, fused neighbours, budgets.
 function weightsSection() {
   const k = slider("weights-k", draw, (value) => shown(value, 0));
   const alpha = slider("weights-alpha", draw);
@@ -71,50 +71,6 @@ function waterlineSection() {
   watch(draw);
 }
 
-function alphaSection() {
-  const GRID = span(101).map((step) => 1 + step / 50);
-  const alpha = slider("alpha-alpha", draw);
-  function draw() {
-    const sheet = canvas("alpha-curves");
-    const ticks = [1, 1.5, 2, 2.5, 3];
-    const places = frame(sheet, { low: 1, high: 3, ticks, label: "α" }, { low: 0, high: 1, ticks: [0, 0.5, 1], label: "weight" });
-    const curves = GRID.map((a) => maps.entmax(row.scores, { alpha: a }));
-    span(COUNT).forEach((key) => {
-      sheet.back.append(line(GRID.map((a, step) => [places.x(a), places.y(curves[step][key])]), `k${key}`));
-    });
-    const x = places.x(alpha.value);
-    sheet.back.append(create("line", { class: "marker", x1: x, x2: x, y1: places.top, y2: places.bottom }));
-    const weights = maps.entmax(row.scores, { alpha: alpha.value });
-    weights.forEach((weight, key) => {
-      sheet.back.append(create("circle", { class: `point k${key}`, cx: x, cy: places.y(weight), r: 3.6 }));
-    });
-    const sizes = curves.map(maps.support);
-    sheet.say(`Weights at α ${shown(alpha.value)}: ${listed(weights, 3)}; ${spread(weights)}.`);
-
-    const steps = canvas("alpha-support");
-    const below = frame(steps, { low: 1, high: 3, ticks, label: "α" }, { low: 0, high: COUNT, ticks: [1, 4, 8], label: "support" });
-    const corners = sizes.flatMap((size, step) => [GRID[step - 1] ?? 1, GRID[step]].map((a) => [below.x(a), below.y(size)]));
-    steps.back.append(line(corners, "entmax"));
-    steps.back.append(create("line", { class: "marker", x1: x, x2: x, y1: below.top, y2: below.bottom }));
-    steps.say(`Support falls from ${sizes[0]} at α 1 to ${sizes.at(-1)} at α 3; it is ${maps.support(weights)} at α ${shown(alpha.value)}.`);
-
-    const change = maps.alphaDerivative(row.scores, alpha.value);
-    const slope = canvas("alpha-derivative");
-    const high = Math.max(0.05, ...change.map(Math.abs)) * 1.15;
-    const up = { low: -high, high, ticks: [-high, 0, high], form: (v) => shown(v), label: "∂p/∂α" };
-    const at = frame(slope, keyAxis, up, { left: 58 });
-    const wide = ((at.right - at.left) / COUNT) * 0.6;
-    change.forEach((value, key) => {
-      const [top, bottom] = [at.y(Math.max(value, 0)), at.y(Math.min(value, 0))];
-      const box = { x: at.x(key) - wide / 2, width: wide, y: top, height: Math.max(bottom - top, 0.8) };
-      slope.back.append(create("rect", { class: `bar k${key}`, ...box }));
-    });
-    slope.say(`∂p/∂α at α ${shown(alpha.value)}: ${listed(change, 3)}.`);
-    $("alpha-said").textContent = `α = ${shown(alpha.value)}: ${spread(weights)}.`;
-  }
-  watch(draw);
-}
-
 function fusedSection() {
   const lam = slider("fused-lam", draw);
   let places;
@@ -144,11 +100,11 @@ function fusedSection() {
 }
 
 function budgetSection() {
-  let budgets = Array(COUNT).fill(0.3);
   const common = slider("budget-all", () => {
     budgets = budgets.map(() => common.value);
     draw();
   });
+  let budgets = Array(COUNT).fill(common.value);
   let places;
   const place = handles("budget-weights", {
     count: COUNT,
@@ -168,9 +124,12 @@ function budgetSection() {
   function draw() {
     const total = maps.sum(budgets);
     const feasible = total >= 1 - 1e-6; // the library's own slack
-    const weights = feasible ? maps.constrained(row.scores, { upper: budgets }) : row.scores.map(() => 0);
+    const weights = feasible ? maps.constrained(row.scores, { upper: budgets }) : [];
     const sheet = canvas("budget-weights");
-    places = bars(sheet, weights, "constrained", false);
+    places = feasible ? bars(sheet, weights, "constrained", false) : weightFrame(sheet, COUNT);
+    const one = budgets.every((budget) => budget === common.value) ? shown(common.value) : "mixed";
+    $("budget-all-value").textContent = one;
+    $("budget-all").setAttribute("aria-valuetext", one);
     budgets.forEach((budget, key) => {
       const half = ((places.right - places.left) / COUNT) * 0.42;
       const ends = { x1: places.x(key) - half, x2: places.x(key) + half, y1: places.y(budget), y2: places.y(budget) };
