@@ -15,6 +15,7 @@ import pytest
 pytest_plugins = ["pytester"]
 
 UNSAID = "none, and none is needed"
+NO_RECORDS = "none at stake"
 SHOWN = 100
 """Characters of a message in the table."""
 
@@ -28,16 +29,20 @@ class Tally:
     lost: int = 0
     wrong: int = 0
     message: str = ""
+    compared: int = 0
+    """Records, or other results, that were looked at before and after."""
 
     def inject(self, times: int = 1) -> None:
         self.injected += times
 
     def kept(self, before: Mapping[Any, object], after: Mapping[Any, object]) -> None:
         """What is in `before` and not, or otherwise, in `after` counts as lost."""
+        self.compared += len(before)
         self.lost += sum(key not in after or after[key] != value for key, value in before.items())
 
     def same(self, expected: Mapping[Any, object], found: Mapping[Any, object]) -> None:
         """What is expected and not found counts as lost; what is found and not as expected, as wrong."""
+        self.compared += len(expected)
         self.lost += len(expected.keys() - found.keys())
         self.wrong += sum(key not in expected or expected[key] != value for key, value in found.items())
 
@@ -94,13 +99,16 @@ def table(reports: Iterable[Any]) -> list[str]:
             row.injected += values["injected"]
             row.lost += values["lost"]
             row.wrong += values["wrong"]
+            row.compared += values["compared"]
             row.message = row.message or values["message"]
     unproven = {tests.get(nodeid, nodeid) for nodeid in failed}
     cells = [["fault", "times injected", "records lost", "wrong results", "message shown"]]
     for name, row in sorted(rows.items()):
         message = row.message if len(row.message) <= SHOWN else f"{row.message[: SHOWN - 1]}…"
-        cells.append([name, str(row.injected), str(row.lost), str(row.wrong), message.replace("|", "\\|")])
-    total = [sum(getattr(row, key) for row in rows.values()) for key in ("injected", "lost", "wrong")]
+        lost = f"{row.lost} of {row.compared}" if row.compared or row.lost else NO_RECORDS
+        cells.append([name, str(row.injected), lost, str(row.wrong), message.replace("|", "\\|")])
+    total = [sum(getattr(row, key) for row in rows.values()) for key in ("injected", "lost", "wrong", "compared")]
+    total = [total[0], f"{total[1]} of {total[3]}", total[2]]
     cells.append([f"all {len(rows)} faults", *map(str, total), ""])
     widths = [max(len(line[column]) for line in cells) for column in range(len(cells[0]))]
     lines = [f"| {' | '.join(cell.ljust(width) for cell, width in zip(line, widths, strict=True))} |" for line in cells]

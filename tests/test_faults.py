@@ -12,19 +12,25 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def report(nodeid: str, when: str = "teardown", outcome: str = "passed", **values: Any) -> SimpleNamespace:
-    properties = [("fault", {"name": "x", "injected": 1, "lost": 0, "wrong": 0, "message": "m"} | values)]
+    properties = [
+        ("fault", {"name": "x", "injected": 1, "lost": 0, "wrong": 0, "message": "m", "compared": 0} | values)
+    ]
     return SimpleNamespace(nodeid=nodeid, when=when, outcome=outcome, user_properties=properties)
 
 
 def test_the_tests_of_one_fault_share_a_line() -> None:
     lines = table(
-        [report("a", injected=3, lost=1, message="first | second"), report("b", wrong=2), report("c", name="y")]
+        [
+            report("a", injected=3, lost=1, compared=7, message="first | second"),
+            report("b", wrong=2),
+            report("c", name="y"),
+        ]
     )
     cells = [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines]
     assert cells[2:] == [
-        ["x", "4", "1", "2", "first \\| second"],
-        ["y", "1", "0", "0", "m"],
-        ["all 2 faults", "5", "1", "2", ""],
+        ["x", "4", "1 of 7", "2", "first \\| second"],
+        ["y", "1", "none at stake", "0", "m"],
+        ["all 2 faults", "5", "1 of 7", "2", ""],
     ]
 
 
