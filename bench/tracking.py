@@ -54,8 +54,11 @@ class NoTracker:
 
 
 def open_tracker(config: RunConfig, heading: Mapping[str, Any]) -> Tracker:
-    """The tracker of `config` for the run that `heading` describes (see `bench.run.heading`)."""
-    if config.tracker.kind == "none":
+    """The tracker of `config` for the run that `heading` describes (see `bench.run.heading`).
+
+    One that is disabled would log nothing, so that nothing is measured for it.
+    """
+    if config.tracker.kind == "none" or config.tracker.mode == "disabled":
         return NoTracker()
     from bench.wandb_tracker import WandbTracker
 

@@ -45,4 +45,5 @@ def not_sent(folder: Path) -> Iterator[str]:
 
 
 def _tracked(job: Job) -> bool:
-    return bool(job.raw["tracker"]["kind"] == "wandb")
+    tracker = job.raw["tracker"]
+    return bool(tracker["kind"] == "wandb" and tracker["mode"] != "disabled")

@@ -1,9 +1,11 @@
 """A tracker tells what the record holds, changes nothing in it, and never stops a run."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import bench.classification
 from bench import inputs
 from bench.fingerprint import identify
 from bench.logged import history, summary
@@ -58,6 +60,25 @@ def test_a_record_is_the_same_with_and_without(tmp_path: Path, tiny: tuple[str, 
     watched = run(tracked(tmp_path, tiny, normalizer=normalizer))
     alone = run(config(*tiny, "train.epochs=2", normalizer=normalizer))
     assert results(watched) == results(alone)
+
+
+def test_for_a_disabled_tracker_nothing_is_measured_and_nothing_logged(
+    tmp_path: Path, tiny: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    measured: list[str] = []
+    watched = bench.classification.watched
+
+    def counted(*arguments: Any) -> dict[str, float]:
+        measured.append("")
+        return watched(*arguments)
+
+    monkeypatch.setattr(bench.classification, "watched", counted)
+    typed = tracked(tmp_path, tiny)
+    disabled = typed.model_copy(update={"tracker": typed.tracker.model_copy(update={"mode": "disabled"})})
+    assert run(disabled).status == "completed"
+    assert (measured, (tmp_path / "w").exists()) == ([], False)
+    run(typed)
+    assert len(measured) == 2  # epochs
 
 
 def test_a_run_on_sequences_is_watched_by_length(tmp_path: Path, tiny: tuple[str, ...]) -> None:
