@@ -5,6 +5,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlparse
 
 from bench.errors import ConfigError, suggest
 from bench.wandb_run import first_line, unreachable
@@ -22,8 +23,9 @@ CELL = "Group"
 def dashboard(arguments: Sequence[str]) -> int:
     """Lay out the dashboard of a project at W&B, or write its definition as JSON to `save=FILE` without any server.
 
-    `view=URL` replaces the dashboard at that address. Returns the exit code. Raises ConfigError for what is no option
-    or project, where the package for it is not installed, and where the server does not take it.
+    `view=URL` replaces the dashboard of this project at that address. Returns the exit code. Raises ConfigError for
+    what is no option, project or dashboard of it, where the package for it is not installed, and where the server does
+    not take it.
     """
     options, entity, project = _read(arguments)
     try:
@@ -64,6 +66,11 @@ def _read(arguments: Sequence[str]) -> tuple[dict[str, str], str, str]:
     if len(names) != 1 or not re.fullmatch(r"[\w.-]+/[\w.-]+", names[0]):
         raise ConfigError(f"dashboard needs one ENTITY/PROJECT, as in the address of the project: {USAGE}")
     entity, _, project = names[0].partition("/")
+    if "view" in options and urlparse(options["view"]).path.strip("/") != names[0]:
+        raise ConfigError(
+            f"dashboard: view={options['view']} is no address of {names[0]}, which would be left as it is; give the "
+            "address that a dashboard of this project has, as in view=https://wandb.ai/ENTITY/PROJECT?nw=NAME"
+        )
     return options, entity, project
 
 

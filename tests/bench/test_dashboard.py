@@ -57,6 +57,15 @@ def test_tables_and_figures_of_the_dashboard_are_among_those_of_an_analysis(comm
         (("mine",), "dashboard needs one ENTITY/PROJECT"),
         (("me/mine", "sav=a"), "dashboard: sav is no option; did you mean save?"),
         (("me/mine", "save="), "dashboard: save is no option"),
+        (
+            ("me/mine", "view=https://wandb.ai/me/other?nw=a"),
+            "view=https://wandb.ai/me/other?nw=a is no address of me/m",
+        ),
+        (
+            ("me/mine", "view=https://wandb.ai/you/mine?nw=a"),
+            "view=https://wandb.ai/you/mine?nw=a is no address of me/",
+        ),
+        (("me/mine", "view=nw-a"), "view=nw-a is no address of me/mine"),
         (("me/mine", "save=no/where"), "save=no/where cannot be written (No such file or directory)"),
     ],
 )
