@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from bench.plan import Job
+from bench.schema import TrackerConfig
 from bench.wandb_run import say, unreachable
 
 LOG = "wandb/offline-run-*/*.wandb"
@@ -21,7 +22,7 @@ def prepared(jobs: list[Job], done: Sequence[Job]) -> list[Job]:
     for folder in folders:
         command = f"python -m bench publish {shlex.quote(folder)}"
         say(f"what was recorded before is not logged again; `{command}` logs it from the records")
-    if not any(_tracked(job) and job.raw["tracker"]["mode"] == "online" for job in jobs):
+    if not any(_tracked(job) and _tracker(job).mode == "online" for job in jobs):
         return jobs
     reason = unreachable()
     if reason is None:
@@ -32,7 +33,7 @@ def prepared(jobs: list[Job], done: Sequence[Job]) -> list[Job]:
 
 def waiting(jobs: Sequence[Job]) -> Iterator[str]:
     """A line for each folder with runs that were logged offline and not sent yet."""
-    for folder in dict.fromkeys(job.raw["tracker"]["dir"] for job in jobs if _tracked(job)):
+    for folder in dict.fromkeys(_tracker(job).dir for job in jobs if _tracked(job)):
         yield from not_sent(Path(folder))
 
 
@@ -44,6 +45,9 @@ def not_sent(folder: Path) -> Iterator[str]:
         yield f"W&B: {runs} kept offline; send with: wandb sync {shlex.quote(str(folder / 'wandb'))}"
 
 
+def _tracker(job: Job) -> TrackerConfig:
+    return TrackerConfig.model_validate(job.raw["tracker"])
+
+
 def _tracked(job: Job) -> bool:
-    tracker = job.raw["tracker"]
-    return bool(tracker["kind"] == "wandb" and tracker["mode"] != "disabled")
+    return _tracker(job).kind == "wandb" and _tracker(job).mode != "disabled"

@@ -23,8 +23,9 @@ def test_a_sweep_says_how_to_send_and_how_to_log_what_was_there_before(command: 
     assert out.splitlines()[-1] == "W&B: 1 run is kept offline; send with: wandb sync 'my r/.wandb/wandb'"
     assert Path(shlex.split(out.splitlines()[-1])[-1]).is_dir()
     assert [path.name for path in Path.cwd().iterdir()] == ["my r"]
+    last = out.splitlines()[-1]
     code, out, err = command("-m", "seed=0,1", "tracker=wandb", *words)
-    assert (code, out.splitlines()[0]) == (0, "2 already done")
+    assert (code, out.splitlines()[0], out.splitlines()[-1]) == (0, "2 already done", last)
 
 
 def test_what_is_sent_is_not_counted(tmp_path: Path) -> None:
