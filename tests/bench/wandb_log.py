@@ -8,6 +8,9 @@ from typing import Any
 
 from wandb.proto import wandb_internal_pb2
 
+from bench.logged import history, summary
+from bench.records import Record
+
 TIMEOUT = 60.0
 HEADER, BLOCK, FRAME = 7, 32_768, 7
 
@@ -52,6 +55,22 @@ class Logged:
         logged = [item.log_artifact.artifact for item in requests if item.WhichOneof("request_type") == "log_artifact"]
         self.artifacts = logged + [entry.artifact for entry in found if entry.WhichOneof("record_type") == "artifact"]
         self.exit_code = [entry.exit.exit_code for entry in found if entry.WhichOneof("record_type") == "exit"]
+
+
+def equal(logged: Logged, record: Record) -> None:
+    """Assert that the run logged is that of `record`: id, name, configuration, each epoch, summary and end."""
+    assert logged.run.run_id == record.fingerprint
+    assert logged.run.display_name == f"{record.dataset}/{record.normalizer}/seed={record.seed}"
+    assert logged.run.run_group == f"{record.dataset}/{record.normalizer} {record.cell}"
+    assert {name: logged.config[name] for name in record.config} == record.config
+    assert (logged.config["cell"], logged.config["setting"]) == (record.cell, record.setting)
+    assert logged.config["provenance"] == record.provenance
+    epochs = [entry for entry in logged.history if "train/train_loss" in entry]
+    for (number, values), entry in zip(history(record), epochs, strict=True):
+        assert entry["_step"] == entry["epoch"] == number
+        assert {name: entry[name] for name in values} == values
+    assert {name: logged.summary[name] for name in summary(record)} == summary(record)
+    assert logged.exit_code == [0 if record.status == "completed" else 1]
 
 
 def runs(folder: Path) -> list[Logged]:
