@@ -73,14 +73,23 @@ def equal(logged: Logged, record: Record) -> None:
     assert logged.exit_code == [0 if record.status == "completed" else 1]
 
 
-def runs(folder: Path) -> list[Logged]:
-    """Every offline run below a tracker's folder, the oldest first, once a process of W&B's has written its end."""
-    files = sorted((folder / "wandb").glob("offline-run-*/*.wandb"))
+def ended(file: Path) -> Logged:
+    """The run in this log, once a process of W&B's has written its end."""
     deadline = time.monotonic() + TIMEOUT
     while True:
-        found = [entries(file) for file in files]
-        if all(any(entry.WhichOneof("record_type") == "exit" for entry in log) for log in found):
-            return [Logged(log) for log in found]
+        found = entries(file)
+        if any(entry.WhichOneof("record_type") == "exit" for entry in found):
+            return Logged(found)
         if time.monotonic() > deadline:
-            raise TimeoutError(f"an offline run below {folder} has no end")
+            raise TimeoutError(f"the offline run {file} has no end")
         time.sleep(0.1)
+
+
+def files(folder: Path, fingerprint: str = "*") -> list[Path]:
+    """The logs of offline runs below a tracker's folder, the oldest first."""
+    return sorted((folder / "wandb").glob(f"offline-run-*-{fingerprint}/*.wandb"))
+
+
+def runs(folder: Path) -> list[Logged]:
+    """Every offline run below a tracker's folder, the oldest first."""
+    return [ended(file) for file in files(folder)]
