@@ -82,7 +82,16 @@ def test_a_run_on_sequences_is_watched_by_length(tmp_path: Path, tiny: tuple[str
     (logged,) = wandb_log.runs(tmp_path / "w")
     exact = record.attention["by_length"]["exact_match"]
     assert [logged.summary[f"exact_match/{length}"] for length in (16, 32)] == exact
-    assert [entry["test/exact_match/16"] for entry in logged.history if "test/exact_match/16" in entry][-1] == exact[0]
+    epochs = [entry for entry in logged.history if "test/exact_match/16" in entry]
+    assert len(epochs) == 2
+    assert epochs[-1]["test/exact_match/16"] == exact[0]
+    by_length = record.attention["by_length"]
+    assert epochs[-1]["test/loss"] == by_length["loss"][0]
+    for name in ("support", "entropy", "peak"):
+        heads = [epochs[-1][f"attention/{name}/block2/head{head}"] for head in (1, 2, 3, 4)]
+        assert heads == by_length[name][0][1]
+        # The summary speaks, as the record does, of the longest.
+        assert logged.summary[f"attention/{name}/block2/head1"] == by_length[name][1][1][0]
     assert len(list((tmp_path / "w").glob("wandb/offline-run-*/files/media/images/*.png"))) == 8
 
 
