@@ -1,5 +1,6 @@
 """A tracker tells what the record holds, changes nothing in it, and never stops a run."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -42,8 +43,19 @@ def test_what_is_logged_offline_is_what_the_record_holds(tmp_path: Path, tiny: t
     assert logged.summary["attention/support/block2/head3"] == record.attention["support"][1][2]
     assert logged.summary["status"] == "completed"
     images = list((tmp_path / "w").glob("wandb/offline-run-*/files/media/images/*.png"))
-    assert len(images) == 8  # blocks x heads
+    assert len(images) == 4 * 8  # rows x blocks x heads
     assert len(list((tmp_path / "w").glob("wandb/offline-run-*/files/media/table/*.json"))) == 1
+
+
+def test_without_images_the_confusion_matrix_is_logged_all_the_same(tmp_path: Path, tiny: tuple[str, ...]) -> None:
+    typed = tracked(tmp_path, tiny)
+    run(typed.model_copy(update={"tracker": typed.tracker.model_copy(update={"images": False})}))
+    wandb_log.runs(tmp_path / "w")
+    assert list((tmp_path / "w").glob("wandb/offline-run-*/files/media/images/*.png")) == []
+    (table,) = (tmp_path / "w").glob("wandb/offline-run-*/files/media/table/*.json")
+    content = json.loads(table.read_text(encoding="utf-8"))
+    assert content["columns"] == ["truth", "predicted", "rows"]
+    assert sum(rows for _, _, rows in content["data"]) == 40  # dataset.test_limit
 
 
 @pytest.mark.parametrize("normalizer", ["hae", "gumbel"])
@@ -92,7 +104,7 @@ def test_a_run_on_sequences_is_watched_by_length(tmp_path: Path, tiny: tuple[str
         assert heads == by_length[name][0][1]
         # The summary speaks, as the record does, of the longest.
         assert logged.summary[f"attention/{name}/block2/head1"] == by_length[name][1][1][0]
-    assert len(list((tmp_path / "w").glob("wandb/offline-run-*/files/media/images/*.png"))) == 8
+    assert len(list((tmp_path / "w").glob("wandb/offline-run-*/files/media/images/*.png"))) == 4 * 8
 
 
 def test_a_failed_run_is_marked_failed_and_repeats_have_the_same_id(tmp_path: Path, tiny: tuple[str, ...]) -> None:

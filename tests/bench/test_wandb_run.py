@@ -53,6 +53,7 @@ def test_a_server_is_told_what_the_record_holds(online: Online) -> None:
             assert line["epoch"] == number
             assert {name: line[name] for name in values} == values
         assert server.exit_codes == {record.fingerprint: 0}
+        assert server.artifacts == ["run_table"]  # the confusion matrix, asked for no images
 
 
 @pytest.mark.parametrize("behaviour", ["500", "401", "silent", "nowhere"])
