@@ -13,7 +13,6 @@ from bench.wandb_run import first_line, unreachable
 USAGE = "python -m bench dashboard ENTITY/PROJECT [save=FILE] [view=URL]"
 MISSING = "dashboard needs the package wandb-workspaces: pip install wandb-workspaces"
 OPTIONS = ["save", "view"]
-BLOCKS = (1, 2)
 TABLES = ("main_results", "paired_vs_softmax", "hae_vs_entmax15", "claims", "replication", "runtime")
 FIGURES = ("accuracy_by_dataset", "paired_differences", "support_accuracy", "alpha_training", "time_by_normalizer")
 CELL = "Group"
@@ -95,7 +94,7 @@ def _sections() -> list[Any]:
         return wr.LinePlot(title=title, x="epoch", title_x="epoch", **which, **spread)
 
     def heads(name: str, title: str) -> list[Any]:
-        return [curve(f"{title}, block {block}", metric_regex=f"^{name}/block{block}/head[0-9]+$") for block in BLOCKS]
+        return [curve(f"{title} by block and head", metric_regex=f"^{name}/block[0-9]+/head[0-9]+$")]
 
     def section(name: str, panels: list[Any], is_open: bool = True) -> Any:
         return ws.Section(name=name, panels=panels, is_open=is_open)
@@ -112,12 +111,16 @@ def _sections() -> list[Any]:
     time = [curve("seconds a step", y=["train/step_seconds"])]
     time += [bars("seconds of training", "train_seconds"), bars("seconds of inference", "inference_seconds")]
     time += [bars("peak memory, MiB", "peak_memory_mb")]
+    written = [curve("exact match", metric_regex="^test/exact_match/[0-9]+$")]
+    written += [curve("right answers", metric_regex="^test/token_accuracy/[0-9]+$")]
     results = [bars("accuracy", "accuracy"), bars("macro-F1", "macro_f1"), bars("attention support", "support")]
     return [
         section("Comparison", [wr.WeavePanelSummaryTable(table_name=f"tables/{name}") for name in TABLES]),
         section("Figures of the analysis", [figures]),
         section("Results by cell", results),
+        section("Confusion matrix", [wr.WeavePanelSummaryTable(table_name="confusion_matrix")], is_open=False),
         section("Training", training),
+        section("Sequences written", written, is_open=False),
         section("Learned α", heads("alpha", "α")),
         section("Attention support", heads("attention/support", "support")),
         section("Attention entropy", heads("attention/entropy", "entropy")),

@@ -1,6 +1,7 @@
 """The dashboard as code: its definition without a server, and what it says where there is none."""
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,7 @@ from typing import Any
 import pytest
 
 from bench.comparison import find
+from bench.logged import by_head
 from tests.bench.helpers import ROOT
 from tests.bench.wandb_server import KEY, serving
 
@@ -27,12 +29,14 @@ def test_the_definition_is_written_without_a_server(command: Command) -> None:
     laid = panels(content)
     accuracy = laid["Results by cell"][0]["config"]
     assert (accuracy["metrics"], accuracy["groupBy"]) == (["summary_metrics.accuracy"], "group")
-    assert [panel["config"]["metricRegex"] for panel in laid["Learned α"]] == [
-        "^alpha/block1/head[0-9]+$",
-        "^alpha/block2/head[0-9]+$",
-    ]
+    (alpha,) = laid["Learned α"]
+    shown = alpha["config"]["metricRegex"]
+    assert all(re.search(shown, name) for name in by_head("alpha", [[1.0] * 12] * 11))  # however many there are
     for name in ("support", "entropy"):
-        assert laid[f"Attention {name}"][1]["config"]["metricRegex"] == f"^attention/{name}/block2/head[0-9]+$"
+        shown = laid[f"Attention {name}"][0]["config"]["metricRegex"]
+        assert shown == f"^attention/{name}/block[0-9]+/head[0-9]+$"
+    assert re.search(laid["Sequences written"][0]["config"]["metricRegex"], "test/exact_match/16")
+    assert '"confusion_matrix"' in json.dumps(laid["Confusion matrix"])
     assert "train/step_seconds" in laid["Time"][0]["config"]["metrics"]
     assert laid["Attention maps"][0]["config"]["mediaKeys"] == ["attention_maps"]
 
