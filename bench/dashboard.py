@@ -14,6 +14,11 @@ USAGE = "python -m bench dashboard ENTITY/PROJECT [save=FILE] [view=URL]"
 MISSING = "dashboard needs the package wandb-workspaces: pip install wandb-workspaces"
 OPTIONS = ["save", "view"]
 TABLES = ("main_results", "paired_vs_softmax", "hae_vs_entmax15", "claims", "replication", "runtime")
+STUDIES = (
+    *("exact_match_by_length", "paired_by_length", "dispersion_by_length"),
+    *("learned_q", "informative_mass", "selected"),
+)
+"""Tables that only studies of length or of attention pooling have."""
 FIGURES = ("accuracy_by_dataset", "paired_differences", "support_accuracy", "alpha_training", "time_by_normalizer")
 CELL = "Group"
 """What runs of one cell share, whatever their seed."""
@@ -99,6 +104,9 @@ def _sections() -> list[Any]:
     def section(name: str, panels: list[Any], is_open: bool = True) -> Any:
         return ws.Section(name=name, panels=panels, is_open=is_open)
 
+    def tables(names: Sequence[str]) -> list[Any]:
+        return [wr.WeavePanelSummaryTable(table_name=f"tables/{name}") for name in names]
+
     figures = wr.MediaBrowser(title="figures", media_keys=[f"figures/{name}" for name in FIGURES])
     maps = wr.MediaBrowser(title="attention maps", media_keys=["attention_maps"])
     training = [
@@ -115,7 +123,8 @@ def _sections() -> list[Any]:
     written += [curve("right answers", metric_regex="^test/token_accuracy/[0-9]+$")]
     results = [bars("accuracy", "accuracy"), bars("macro-F1", "macro_f1"), bars("attention support", "support")]
     return [
-        section("Comparison", [wr.WeavePanelSummaryTable(table_name=f"tables/{name}") for name in TABLES]),
+        section("Comparison", tables(TABLES)),
+        section("Lengths and attention pooling", tables(STUDIES), is_open=False),
         section("Figures of the analysis", [figures]),
         section("Results by cell", results),
         section("Confusion matrix", [wr.WeavePanelSummaryTable(table_name="confusion_matrix")], is_open=False),

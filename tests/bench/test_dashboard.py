@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from analysis.plan import TABLES
+from bench import dashboard
 from bench.comparison import find
 from bench.logged import by_head
 from tests.bench.helpers import ROOT
@@ -52,6 +54,10 @@ def test_tables_and_figures_of_the_dashboard_are_among_those_of_an_analysis(comm
     text = json.dumps(laid["Comparison"])
     named = [f"tables/{path.stem}" for path in made.tables if f'"tables/{path.stem}"' in text]
     assert len(named) == len(laid["Comparison"]) == 6
+    studies = json.dumps(laid["Lengths and attention pooling"])
+    assert len(laid["Lengths and attention pooling"]) == len(dashboard.STUDIES)
+    assert all(f'"tables/{name}"' in studies for name in dashboard.STUDIES)
+    assert set(dashboard.STUDIES) <= set(TABLES)
 
 
 @pytest.mark.parametrize(
