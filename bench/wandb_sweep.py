@@ -1,16 +1,18 @@
 """What W&B means to a sweep: asked for once before its runs, and a line after them that says where the data lie."""
 
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from bench.plan import Job
 from bench.schema import TrackerConfig
-from bench.wandb_run import say, unreachable
+from bench.wandb_run import KEPT, say, unreachable
 
 LOG = "wandb/offline-run-*/*.wandb"
 """What offline runs leave below a tracker's folder; `wandb sync` puts a file `.synced` beside what it has sent."""
+ONLINE = f"wandb/run-*/{KEPT}"
+"""What marks online runs that a server did not take whole."""
 
 
 def prepared(jobs: list[Job], done: Sequence[Job]) -> list[Job]:
@@ -39,10 +41,19 @@ def waiting(jobs: Sequence[Job]) -> Iterator[str]:
 
 def not_sent(folder: Path) -> Iterator[str]:
     """What lies below a tracker's `folder` and is not sent yet, with the command that sends it."""
-    count = sum(not Path(f"{path}.synced").exists() for path in folder.glob(LOG))
-    if count:
-        runs = "1 run is" if count == 1 else f"{count} runs are"
-        yield f"W&B: {runs} kept offline; send with: wandb sync {shlex.quote(str(folder / 'wandb'))}"
+    place = shlex.quote(str(folder / "wandb"))
+    if count := _unsent(folder.glob(LOG)):
+        yield f"W&B: {_runs(count)} kept offline; send with: wandb sync {place}"
+    if count := _unsent(log for mark in folder.glob(ONLINE) for log in mark.parent.glob("*.wandb")):
+        yield f"W&B: {_runs(count)} not sent whole; send with: wandb sync --include-online {place}"
+
+
+def _unsent(logs: Iterable[Path]) -> int:
+    return sum(not Path(f"{log}.synced").exists() for log in logs)
+
+
+def _runs(count: int) -> str:
+    return "1 run is" if count == 1 else f"{count} runs are"
 
 
 def _tracker(job: Job) -> TrackerConfig:
