@@ -5,6 +5,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlparse
 
 from bench.errors import ConfigError, suggest
 from bench.wandb_run import first_line, unreachable
@@ -12,8 +13,12 @@ from bench.wandb_run import first_line, unreachable
 USAGE = "python -m bench dashboard ENTITY/PROJECT [save=FILE] [view=URL]"
 MISSING = "dashboard needs the package wandb-workspaces: pip install wandb-workspaces"
 OPTIONS = ["save", "view"]
-BLOCKS = (1, 2)
 TABLES = ("main_results", "paired_vs_softmax", "hae_vs_entmax15", "claims", "replication", "runtime")
+STUDIES = (
+    *("exact_match_by_length", "paired_by_length", "dispersion_by_length"),
+    *("learned_q", "informative_mass", "selected"),
+)
+"""Tables that only studies of length or of attention pooling have."""
 FIGURES = ("accuracy_by_dataset", "paired_differences", "support_accuracy", "alpha_training", "time_by_normalizer")
 CELL = "Group"
 """What runs of one cell share, whatever their seed."""
@@ -22,8 +27,9 @@ CELL = "Group"
 def dashboard(arguments: Sequence[str]) -> int:
     """Lay out the dashboard of a project at W&B, or write its definition as JSON to `save=FILE` without any server.
 
-    `view=URL` replaces the dashboard at that address. Returns the exit code. Raises ConfigError for what is no option
-    or project, where the package for it is not installed, and where the server does not take it.
+    `view=URL` replaces the dashboard of this project at that address. Returns the exit code. Raises ConfigError for
+    what is no option, project or dashboard of it, where the package for it is not installed, and where the server does
+    not take it.
     """
     options, entity, project = _read(arguments)
     try:
@@ -64,6 +70,11 @@ def _read(arguments: Sequence[str]) -> tuple[dict[str, str], str, str]:
     if len(names) != 1 or not re.fullmatch(r"[\w.-]+/[\w.-]+", names[0]):
         raise ConfigError(f"dashboard needs one ENTITY/PROJECT, as in the address of the project: {USAGE}")
     entity, _, project = names[0].partition("/")
+    if "view" in options and urlparse(options["view"]).path.strip("/") != names[0]:
+        raise ConfigError(
+            f"dashboard: view={options['view']} is no address of {names[0]}, which would be left as it is; give the "
+            "address that a dashboard of this project has, as in view=https://wandb.ai/ENTITY/PROJECT?nw=NAME"
+        )
     return options, entity, project
 
 
@@ -88,10 +99,13 @@ def _sections() -> list[Any]:
         return wr.LinePlot(title=title, x="epoch", title_x="epoch", **which, **spread)
 
     def heads(name: str, title: str) -> list[Any]:
-        return [curve(f"{title}, block {block}", metric_regex=f"^{name}/block{block}/head[0-9]+$") for block in BLOCKS]
+        return [curve(f"{title} by block and head", metric_regex=f"^{name}/block[0-9]+/head[0-9]+$")]
 
     def section(name: str, panels: list[Any], is_open: bool = True) -> Any:
         return ws.Section(name=name, panels=panels, is_open=is_open)
+
+    def tables(names: Sequence[str]) -> list[Any]:
+        return [wr.WeavePanelSummaryTable(table_name=f"tables/{name}") for name in names]
 
     figures = wr.MediaBrowser(title="figures", media_keys=[f"figures/{name}" for name in FIGURES])
     maps = wr.MediaBrowser(title="attention maps", media_keys=["attention_maps"])
@@ -105,12 +119,17 @@ def _sections() -> list[Any]:
     time = [curve("seconds a step", y=["train/step_seconds"])]
     time += [bars("seconds of training", "train_seconds"), bars("seconds of inference", "inference_seconds")]
     time += [bars("peak memory, MiB", "peak_memory_mb")]
+    written = [curve("exact match", metric_regex="^test/exact_match/[0-9]+$")]
+    written += [curve("right answers", metric_regex="^test/token_accuracy/[0-9]+$")]
     results = [bars("accuracy", "accuracy"), bars("macro-F1", "macro_f1"), bars("attention support", "support")]
     return [
-        section("Comparison", [wr.WeavePanelSummaryTable(table_name=f"tables/{name}") for name in TABLES]),
+        section("Comparison", tables(TABLES)),
+        section("Lengths and attention pooling", tables(STUDIES), is_open=False),
         section("Figures of the analysis", [figures]),
         section("Results by cell", results),
+        section("Confusion matrix", [wr.WeavePanelSummaryTable(table_name="confusion_matrix")], is_open=False),
         section("Training", training),
+        section("Sequences written", written, is_open=False),
         section("Learned α", heads("alpha", "α")),
         section("Attention support", heads("attention/support", "support")),
         section("Attention entropy", heads("attention/entropy", "entropy")),

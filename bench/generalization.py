@@ -9,7 +9,7 @@ import torch
 from torch.nn import functional as F
 
 from bench.causal import CausalTransformer
-from bench.logged import BY_LENGTH, epoch_values
+from bench.logged import BY_LENGTH, by_head, epoch_values
 from bench.measure import STATISTICS
 from bench.memory import reset_peak
 from bench.sequences import Batches, Lot, lots
@@ -54,12 +54,8 @@ def measured(trial: Trial) -> dict[str, Any]:
 
     def after_epoch(epoch: int, curves: Curves) -> dict[str, Any]:
         if trial.tracker.watches:
-            first = written(model, tested[0])
-            told = {
-                f"test/exact_match/{first.length}": first.exact_match,
-                f"test/token_accuracy/{first.length}": first.token_accuracy,
-            }
-            trial.tracker.epoch(epoch, epoch_values(trial.last(curves), batches.steps) | told)
+            told = epoch_values(trial.last(curves), batches.steps) | _told(written(model, tested[0]))
+            trial.tracker.epoch(epoch, told)
         return {}
 
     with trial.training(after_epoch) as (forward, after):
@@ -85,6 +81,18 @@ def measured(trial: Trial) -> dict[str, Any]:
         "attention": {**longest.attention, **learned, BY_LENGTH: by_length(results)},
         "curves": trial.curves(curves),
     }
+
+
+def _told(shortest: Written) -> dict[str, float]:
+    """What a tracker is told after each epoch, of the sequences of one length."""
+    values = {
+        f"test/exact_match/{shortest.length}": shortest.exact_match,
+        f"test/token_accuracy/{shortest.length}": shortest.token_accuracy,
+        "test/loss": shortest.loss,
+    }
+    for name, per_block in shortest.attention.items():
+        values |= by_head(f"attention/{name}", per_block)
+    return values
 
 
 @torch.inference_mode()

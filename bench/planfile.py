@@ -16,28 +16,45 @@ NAME = ".sweep.json"
 
 @dataclass(frozen=True)
 class PlanFile:
-    """`costs` of the runs by the path of their records below the folder, in no unit; `workers` of the sweep."""
+    """`costs` of the runs by the path of their records below the folder, in no unit; `workers` of the sweep.
+
+    `todo`: the paths of those that the sweep makes, perhaps again. What lies there and was written before
+    `began_ns`, when the sweep began, is what it replaces.
+    """
 
     costs: dict[str, float]
     workers: int
+    todo: frozenset[str] = frozenset()
+    began_ns: int = 0
 
 
-def write(jobs: "Sequence[Job]", workers: int) -> None:
-    """Leave the plan of `jobs` in each of their folders, in one step; a single run leaves that of a sweep as it is."""
+def write(jobs: "Sequence[Job]", todo: "Sequence[Job]", workers: int) -> None:
+    """Leave the plan of `jobs`, of which `todo` are to be made, in each of their folders, in one step.
+
+    A single run leaves that of a sweep as it is.
+    """
+    ahead = {job.path for job in todo}
     for folder in dict.fromkeys(job.results_dir for job in jobs if len(jobs) > 1):
         here = [job for job in jobs if job.results_dir == folder]
-        costs = {job.path.relative_to(folder).as_posix(): job.cost for job in here}
+        paths = {job.path.relative_to(folder).as_posix(): job for job in here}
+        content = {
+            "workers": workers,
+            "costs": {path: job.cost for path, job in paths.items()},
+            "todo": [path for path, job in paths.items() if job.path in ahead],
+        }
         part = folder / f"{NAME}.{os.getpid()}.part"
         with contextlib.suppress(OSError):  # whatever is wrong with the folder shows when a record is written
-            part.write_text(json.dumps({"workers": workers, "costs": costs}), encoding="utf-8")
+            part.write_text(json.dumps(content), encoding="utf-8")
             part.replace(folder / NAME)
 
 
 def read(folder: Path) -> PlanFile | None:
     """The plan of the last sweep into `folder`; None where there is none that can be read."""
     try:
+        began = (folder / NAME).stat().st_mtime_ns
         content = json.loads((folder / NAME).read_text(encoding="utf-8"))
         costs = {str(path): float(cost) for path, cost in content["costs"].items()}
-        return PlanFile(costs, max(1, int(content["workers"])))
+        todo = frozenset(str(path) for path in content.get("todo", []))
+        return PlanFile(costs, max(1, int(content["workers"])), todo, began)
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
         return None

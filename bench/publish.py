@@ -33,17 +33,16 @@ def publish(arguments: Sequence[str], conf: Path) -> int:
     """
     folders, config, base = _read(arguments, conf)
     found, broken = records.scan(folders)
-    unique = {record.fingerprint: (path, record) for path, record in reversed(found)}
     comparisons = [comparison for comparison in map(find, folders) if comparison]
     for error in broken:
         print(f"{error}; left out", file=sys.stderr)
-    if not unique and not comparisons:
+    if not found and not comparisons:
         raise ConfigError(f"publish: no record and no analysis in {', '.join(map(str, folders))}")
     if config.tracker.mode == "online" and (reason := unreachable()):
         say(f"{reason}, so runs are kept offline")
         config = config.model_copy(update={"tracker": config.tracker.model_copy(update={"mode": "offline"})})
     try:
-        _log([*reversed(unique.values())], comparisons, config, base)
+        _log(found, comparisons, config, base)
     except (OSError, wandb.Error) as error:
         raise ConfigError(f"publish: W&B cannot be written ({type(error).__name__}: {first_line(error)})") from error
     for line in not_sent(Path(config.tracker.dir)):
@@ -54,17 +53,30 @@ def publish(arguments: Sequence[str], conf: Path) -> int:
 def _log(
     found: Sequence[tuple[Path, Record]], comparisons: Sequence[Comparison], config: RunConfig, base: dict[str, object]
 ) -> None:
-    for number, (_, record) in enumerate(found, start=1):
+    runs = once(found)
+    for number, (_, record) in enumerate(runs, start=1):
         tags = [*_protocol(record, base), *config.tags]
         run = open_run(config.tracker, described(record.model_dump(), tags))
         for epoch, values in history(record):
             run.log({"epoch": epoch, **values}, step=epoch)
         run.summary.update(summary(record))
         close_run(run, 0 if record.status == "completed" else 1)
-        print(f"[{number}/{len(found)}] {'/'.join(map(str, record.key))}", flush=True)
+        print(f"[{number}/{len(runs)}] {'/'.join(map(str, record.key))}", flush=True)
     for comparison in comparisons:
-        log(comparison, found, config.tracker, config.tags)
+        folder = comparison.folder.resolve()
+        own = once([(path, record) for path, record in found if path.resolve().is_relative_to(folder)])
+        log(comparison, own, config.tracker, config.tags)
         print(f"analysis {comparison.folder} as {comparison.id}", flush=True)
+
+
+def once(found: Sequence[tuple[Path, Record]]) -> list[tuple[Path, Record]]:
+    """Each run once, by its fingerprint: the first completed record of it, else the first."""
+    chosen: dict[str, tuple[Path, Record]] = {}
+    for path, record in found:
+        before = chosen.get(record.fingerprint)
+        if before is None or (before[1].status != "completed" and record.status == "completed"):
+            chosen[record.fingerprint] = (path, record)
+    return list(chosen.values())
 
 
 def _protocol(record: Record, base: dict[str, object]) -> list[str]:

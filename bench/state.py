@@ -54,21 +54,28 @@ class State:
 
 
 def look(folder: Path, known: dict[Path, tuple[int, Record]] | None = None) -> State:
-    """The state of `folder`, or of the folders of records in it; `known` keeps records from one look to the next."""
+    """The state of `folder`, or of the folders of records in it; `known` keeps records from one look to the next.
+
+    A record that the last sweep means to replace, and has not yet, does not count: its run is left.
+    """
     known = {} if known is None else known
     state = State()
-    running = set()
+    running: set[str] = set()
+    replaced: dict[Path, int] = {}
     for place in sorted({folder, *(path.parent for path in folder.glob(f"*/{records.LOCKS}"))}):
         plan = planfile.read(place)
         running |= held(place / records.LOCKS)
         if plan:
             state.workers = max(plan.workers, state.workers or 0)
             state.runs |= {place / path: _planned(path, cost) for path, cost in plan.costs.items()}
+            replaced |= {place / path: plan.began_ns for path in plan.todo}
     for path in records.files(folder, state.broken.append):
         try:
             record = _record(path, known)
         except RecordError as error:
             state.broken += [error] if path.exists() else []
+            continue
+        if known[path][0] < replaced.get(path, 0):  # of before the sweep, which makes it again
             continue
         run = Run((record.dataset, record.normalizer), str(record.seed), record.fingerprint)
         state.runs.setdefault(path, run).record = record

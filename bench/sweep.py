@@ -56,12 +56,12 @@ def sweep(raws: Sequence[Mapping[str, Any]], cluster: Cluster | None = None) -> 
     interrupted = False
     if todo:
         workers, outcomes = _start(todo, raws[0], cluster)
-        planfile.write(planned.jobs, workers)
+        planfile.write(planned.jobs, todo, workers)
         print(f"{len(todo)} to run with {workers} worker{'s' * (workers > 1)}, the longest first", flush=True)
         stop = raws[0]["on_error"] == "stop"
         interrupted = _make(outcomes, Progress(todo, done, workers), stop=stop, failures=failures)
     code = _close(planned, failures, interrupted, time.monotonic() - start)
-    for line in wandb_sweep.waiting(todo):
+    for line in wandb_sweep.waiting(planned.jobs):
         print(line)
     return code
 

@@ -17,6 +17,8 @@ from bench.schema import RunConfig
 
 WATCHED_ROWS = 256
 """Rows on which attention is measured after each epoch."""
+DRAWN_ROWS = 4
+"""Test rows whose attention maps are shown: the first of the run, which are the same for all normalizers of a seed."""
 
 
 @dataclass
@@ -54,8 +56,11 @@ class NoTracker:
 
 
 def open_tracker(config: RunConfig, heading: Mapping[str, Any]) -> Tracker:
-    """The tracker of `config` for the run that `heading` describes (see `bench.run.heading`)."""
-    if config.tracker.kind == "none":
+    """The tracker of `config` for the run that `heading` describes (see `bench.run.heading`).
+
+    One that is disabled would log nothing, so that nothing is measured for it.
+    """
+    if config.tracker.kind == "none" or config.tracker.mode == "disabled":
         return NoTracker()
     from bench.wandb_tracker import WandbTracker
 
@@ -77,12 +82,13 @@ def watched(model: AttentionModel, rows: tuple[Tensor, Tensor], name: str) -> di
 
 @torch.inference_mode()
 def attention_maps(model: AttentionModel, x: Tensor) -> dict[str, NDArray[np.float32]]:
-    """The weights (queries, keys) of every block and head on the first row of `x`, by names as in `by_head`."""
+    """The weights (queries, keys) of every block and head on the first `DRAWN_ROWS` of `x`: `row1/block1/head2`."""
     model.eval()
-    return dict(_maps(model(x[:1], full_rows=True)[1]))
+    return dict(_maps(model(x[:DRAWN_ROWS], full_rows=True)[1]))
 
 
 def _maps(weights: list[Tensor]) -> Iterator[tuple[str, NDArray[np.float32]]]:
-    for block, of_block in enumerate(weights, start=1):
-        for head, matrix in enumerate(of_block[0], start=1):
-            yield f"block{block}/head{head}", matrix.float().cpu().numpy()
+    for row, of_row in enumerate(zip(*weights, strict=True), start=1):
+        for block, of_block in enumerate(of_row, start=1):
+            for head, matrix in enumerate(of_block, start=1):
+                yield f"row{row}/block{block}/head{head}", matrix.float().cpu().numpy()

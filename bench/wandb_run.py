@@ -17,6 +17,9 @@ START_SECONDS = 20.0
 END_SECONDS = 60.0
 """How long the last of a run's data may take to be sent."""
 
+KEPT = "kept"
+"""Marks the folder of an online run whose data the server did not take in time."""
+
 _said: set[str] = set()
 _lost: set[str] = set()
 """Servers that did not answer this process: what follows is kept offline, without waiting for them again."""
@@ -66,6 +69,7 @@ def close_run(run: Any, exit_code: int) -> None:
         run.finish(exit_code=exit_code)
     except TimeoutError:
         _lost.add("server")
+        (folder / KEPT).touch()
         command = f"wandb sync --include-online {shlex.quote(os.path.relpath(folder.parent))}"
         say(f"W&B did not take all data of a run within {END_SECONDS:g} s; they are kept, and `{command}` sends them")
 

@@ -1,15 +1,18 @@
 """What W&B means to a sweep: asked for once before its runs, and a line after them that says where the data lie."""
 
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from bench.plan import Job
-from bench.wandb_run import say, unreachable
+from bench.schema import TrackerConfig
+from bench.wandb_run import KEPT, say, unreachable
 
 LOG = "wandb/offline-run-*/*.wandb"
 """What offline runs leave below a tracker's folder; `wandb sync` puts a file `.synced` beside what it has sent."""
+ONLINE = f"wandb/run-*/{KEPT}"
+"""What marks online runs that a server did not take whole."""
 
 
 def prepared(jobs: list[Job], done: Sequence[Job]) -> list[Job]:
@@ -21,7 +24,7 @@ def prepared(jobs: list[Job], done: Sequence[Job]) -> list[Job]:
     for folder in folders:
         command = f"python -m bench publish {shlex.quote(folder)}"
         say(f"what was recorded before is not logged again; `{command}` logs it from the records")
-    if not any(_tracked(job) and job.raw["tracker"]["mode"] == "online" for job in jobs):
+    if not any(_tracked(job) and _tracker(job).mode == "online" for job in jobs):
         return jobs
     reason = unreachable()
     if reason is None:
@@ -32,17 +35,30 @@ def prepared(jobs: list[Job], done: Sequence[Job]) -> list[Job]:
 
 def waiting(jobs: Sequence[Job]) -> Iterator[str]:
     """A line for each folder with runs that were logged offline and not sent yet."""
-    for folder in dict.fromkeys(job.raw["tracker"]["dir"] for job in jobs if _tracked(job)):
+    for folder in dict.fromkeys(_tracker(job).dir for job in jobs if _tracked(job)):
         yield from not_sent(Path(folder))
 
 
 def not_sent(folder: Path) -> Iterator[str]:
     """What lies below a tracker's `folder` and is not sent yet, with the command that sends it."""
-    count = sum(not Path(f"{path}.synced").exists() for path in folder.glob(LOG))
-    if count:
-        runs = "1 run is" if count == 1 else f"{count} runs are"
-        yield f"W&B: {runs} kept offline; send with: wandb sync {shlex.quote(str(folder / 'wandb'))}"
+    place = shlex.quote(str(folder / "wandb"))
+    if count := _unsent(folder.glob(LOG)):
+        yield f"W&B: {_runs(count)} kept offline; send with: wandb sync {place}"
+    if count := _unsent(log for mark in folder.glob(ONLINE) for log in mark.parent.glob("*.wandb")):
+        yield f"W&B: {_runs(count)} not sent whole; send with: wandb sync --include-online {place}"
+
+
+def _unsent(logs: Iterable[Path]) -> int:
+    return sum(not Path(f"{log}.synced").exists() for log in logs)
+
+
+def _runs(count: int) -> str:
+    return "1 run is" if count == 1 else f"{count} runs are"
+
+
+def _tracker(job: Job) -> TrackerConfig:
+    return TrackerConfig.model_validate(job.raw["tracker"])
 
 
 def _tracked(job: Job) -> bool:
-    return bool(job.raw["tracker"]["kind"] == "wandb")
+    return _tracker(job).kind == "wandb" and _tracker(job).mode != "disabled"

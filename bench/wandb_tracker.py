@@ -35,8 +35,11 @@ class WandbTracker:
         self._run = open_run(config.tracker, described(heading, [f"protocol-{PROTOCOL}", *config.tags]))
 
     def _finish(self, record: Record, seen: Seen) -> None:
-        if record.status == "completed" and self._images:
-            self._run.log(pictures(seen))
+        if record.status == "completed" and (shown := pictures(seen, self._images)):
+            try:
+                self._run.log(shown)
+            except Exception as error:  # a table asks the server first; the run still has to be closed
+                say(f"confusion matrix and maps are not logged ({type(error).__name__}: {first_line(error)})")
         self._run.config.update({"provenance": record.provenance}, allow_val_change=True)
         self._run.summary.update(summary(record))
         close_run(self._run, 0 if record.status == "completed" else 1)
@@ -52,16 +55,25 @@ class WandbTracker:
             say(f"{type(error).__name__}: {first_line(error)}")
 
 
-def pictures(seen: Seen) -> dict[str, Any]:
-    """Attention maps as images and, of classes, the confusion matrix as a table of (truth, predicted, rows)."""
+def pictures(seen: Seen, images: bool) -> dict[str, Any]:
+    """Of classes, the confusion matrix as a table of (truth, predicted, rows); with `images` also attention maps."""
+    return (confusion(seen) if len(seen.truth) else {}) | (maps(seen) if images else {})
+
+
+def maps(seen: Seen) -> dict[str, Any]:
+    """Each attention map as an image, its largest weight white."""
     import wandb
 
-    maps = [wandb.Image(255 * matrix / max(matrix.max(), 1e-9), caption=name) for name, matrix in seen.maps.items()]
-    if not len(seen.truth):
-        return {"attention_maps": maps}
+    found = seen.maps.items()
+    return {"attention_maps": [wandb.Image(255 * map_ / max(map_.max(), 1e-9), caption=name) for name, map_ in found]}
+
+
+def confusion(seen: Seen) -> dict[str, Any]:
+    """How many rows of each class were predicted as which, as a table with a line for each pair."""
+    import wandb
+
     classes = int(max(seen.truth.max(), seen.predictions.max())) + 1
     counts = np.zeros((classes, classes), dtype=int)
     np.add.at(counts, (seen.truth, seen.predictions), 1)
     rows: list[Iterable[int]] = [[int(t), int(p), int(counts[t, p])] for t in range(classes) for p in range(classes)]
-    table = wandb.Table(columns=["truth", "predicted", "rows"], data=rows)
-    return {"confusion_matrix": table, "attention_maps": maps}
+    return {"confusion_matrix": wandb.Table(columns=["truth", "predicted", "rows"], data=rows)}

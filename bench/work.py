@@ -11,6 +11,7 @@ from bench.plan import Job
 from bench.records import Record, RecordError, UnreadableError, record_path
 from bench.run import lost, perform
 from bench.schema import validate
+from bench.tracking import Seen, open_tracker
 
 Keep = Callable[[Record], None]
 STAYS = "; the finished record that is there stays"
@@ -53,11 +54,16 @@ def carry_out(job: Job, *, wait: bool) -> Outcome:
 
 
 def write_lost(job: Job, reason: str) -> Outcome:
-    """Record that the process making `job` died, so that the failure outlives the sweep. A finished record stays."""
+    """Record that the process making `job` died, so that the failure outlives the sweep. A finished record stays.
+
+    The run's tracker, which went with the process, is opened again and told of the failure.
+    """
 
     def make(keep: Keep) -> Record:
-        record = lost(validate(job.raw), job.identity, job.code, reason)
+        config = validate(job.raw)
+        record = lost(config, job.identity, job.code, reason)
         keep(record)
+        open_tracker(config, record.model_dump()).end(record, Seen())
         return record
 
     outcome = _record(replace(job, force=False), make, wait=False)

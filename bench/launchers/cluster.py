@@ -87,7 +87,8 @@ def in_batches(jobs: Sequence[Job], cluster: Cluster) -> Iterator[tuple[Job, Out
     """Each job with its outcome as it is told, and the labels of those running, as `bench.pool.in_workers` does.
 
     A run whose process died is recorded as failed, and tried again `retries` times; those after it in its batch go
-    into a new one. Closing the iterator, or an interrupt, stops the jobs and lets each record its run as interrupted.
+    into a new one. Jobs that the cluster refuses after it took others have failed. Closing the iterator, or an
+    interrupt, stops the jobs and lets each record its run as interrupted.
     """
     parent = Path(cluster.settings.folder or jobs[0].results_dir / JOBS)
     try:
@@ -107,9 +108,17 @@ def in_batches(jobs: Sequence[Job], cluster: Cluster) -> Iterator[tuple[Job, Out
                 paths = [folder / f"{made + number}.told" for number in range(room)]
                 new = [Batch(tuple(waiting.popleft()), path, cluster.environment) for path in paths]
                 made += room
+                refusal = ""
                 with interrupts.held():  # a job that is submitted and not in the list would never be stopped
-                    handles = cluster.submit(new, folder)
-                    running += [_Running(handle, batch) for handle, batch in zip(handles, new, strict=True)]
+                    try:
+                        handles = cluster.submit(new, folder)
+                    except ConfigError as error:
+                        if made == room:  # nothing was accepted so far, so there is nothing to sum up
+                            raise
+                        handles, refusal = [], str(error)
+                    running += [_Running(handle, batch) for handle, batch in zip(handles, new, strict=not refusal)]
+                for job in (job for batch in new for job in batch.jobs if refusal):
+                    yield job, Outcome("failed", error=refusal), _labels(running)
             interrupts.check()
             ended = set(cluster.ended([one.handle for one in running]))
             for one in running:

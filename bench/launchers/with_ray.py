@@ -45,8 +45,10 @@ class Ray:
     def connect(self) -> None:
         if not ray.is_initialized():
             try:
+                # Without an address Ray joins a cluster of this machine that it finds running; "local" begins one.
+                here = None if os.environ.get("RAY_ADDRESS") else "local"
                 ray.init(
-                    self.settings.address,
+                    self.settings.address or here,
                     include_dashboard=False,
                     log_to_driver=False,
                     logging_level=logging.ERROR,

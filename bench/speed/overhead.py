@@ -124,16 +124,16 @@ def time_tracking(out: Path) -> None:
     """Time sweeps of digits with each of `TRACKERS`, print the table and write `out`/tracking.csv and .md."""
     runs = {}
     for name, words in TRACKERS.items():
-        few, many = _sweep(FEW, *words)[0], _sweep(MANY, *words)[0]
+        few, many = _sweep(FEW, "parallel=1", *words)[0], _sweep(MANY, "parallel=1", *words)[0]
         runs[name] = (many - few) / (MANY - FEW)
     alone = runs["none"]
     rows = [Tracked(name, run, run - alone, run / alone - 1) for name, run in runs.items()]
     lines = [f"| {row.tracker:<13} | {row.run:>7.2f} | {row.more:>6.2f} | {row.share:>4.1%} |" for row in rows]
     print("\n" + "\n".join([TRACKED_HEADER, *lines]))
     legend = (
-        f"{setting()}; `python {' '.join(SWEEP)}` with {FEW} and with {MANY} seeds. A run is what one seed more takes: "
-        "with a tracker also a pass over the test rows and attention statistics after every epoch, and at the end the "
-        "confusion matrix and attention maps."
+        f"{setting()}; `python {' '.join(SWEEP)} parallel=1` with {FEW} and with {MANY} seeds. A run is what one seed "
+        "more takes: with a tracker that logs also a pass over the test rows and attention statistics after every "
+        "epoch, and at the end the confusion matrix and attention maps."
     )
     write(out / "tracking", "What watching a run costs", legend, rows, [TRACKED_HEADER, TRACKED_RULE, *lines])
 

@@ -1,13 +1,17 @@
 """The dashboard as code: its definition without a server, and what it says where there is none."""
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from analysis.plan import TABLES
+from bench import dashboard
 from bench.comparison import find
+from bench.logged import by_head
 from tests.bench.helpers import ROOT
 from tests.bench.wandb_server import KEY, serving
 
@@ -27,12 +31,14 @@ def test_the_definition_is_written_without_a_server(command: Command) -> None:
     laid = panels(content)
     accuracy = laid["Results by cell"][0]["config"]
     assert (accuracy["metrics"], accuracy["groupBy"]) == (["summary_metrics.accuracy"], "group")
-    assert [panel["config"]["metricRegex"] for panel in laid["Learned α"]] == [
-        "^alpha/block1/head[0-9]+$",
-        "^alpha/block2/head[0-9]+$",
-    ]
+    (alpha,) = laid["Learned α"]
+    shown = alpha["config"]["metricRegex"]
+    assert all(re.search(shown, name) for name in by_head("alpha", [[1.0] * 12] * 11))  # however many there are
     for name in ("support", "entropy"):
-        assert laid[f"Attention {name}"][1]["config"]["metricRegex"] == f"^attention/{name}/block2/head[0-9]+$"
+        shown = laid[f"Attention {name}"][0]["config"]["metricRegex"]
+        assert shown == f"^attention/{name}/block[0-9]+/head[0-9]+$"
+    assert re.search(laid["Sequences written"][0]["config"]["metricRegex"], "test/exact_match/16")
+    assert '"confusion_matrix"' in json.dumps(laid["Confusion matrix"])
     assert "train/step_seconds" in laid["Time"][0]["config"]["metrics"]
     assert laid["Attention maps"][0]["config"]["mediaKeys"] == ["attention_maps"]
 
@@ -48,6 +54,10 @@ def test_tables_and_figures_of_the_dashboard_are_among_those_of_an_analysis(comm
     text = json.dumps(laid["Comparison"])
     named = [f"tables/{path.stem}" for path in made.tables if f'"tables/{path.stem}"' in text]
     assert len(named) == len(laid["Comparison"]) == 6
+    studies = json.dumps(laid["Lengths and attention pooling"])
+    assert len(laid["Lengths and attention pooling"]) == len(dashboard.STUDIES)
+    assert all(f'"tables/{name}"' in studies for name in dashboard.STUDIES)
+    assert set(dashboard.STUDIES) <= set(TABLES)
 
 
 @pytest.mark.parametrize(
@@ -57,6 +67,15 @@ def test_tables_and_figures_of_the_dashboard_are_among_those_of_an_analysis(comm
         (("mine",), "dashboard needs one ENTITY/PROJECT"),
         (("me/mine", "sav=a"), "dashboard: sav is no option; did you mean save?"),
         (("me/mine", "save="), "dashboard: save is no option"),
+        (
+            ("me/mine", "view=https://wandb.ai/me/other?nw=a"),
+            "view=https://wandb.ai/me/other?nw=a is no address of me/m",
+        ),
+        (
+            ("me/mine", "view=https://wandb.ai/you/mine?nw=a"),
+            "view=https://wandb.ai/you/mine?nw=a is no address of me/",
+        ),
+        (("me/mine", "view=nw-a"), "view=nw-a is no address of me/mine"),
         (("me/mine", "save=no/where"), "save=no/where cannot be written (No such file or directory)"),
     ],
 )

@@ -18,6 +18,7 @@ import bench.sweep
 from bench import records
 from bench.plan import Job
 from bench.pool import STOP_SECONDS
+from tests.bench import wandb_log
 from tests.bench.helpers import (
     ROOT,
     TIMEOUT,
@@ -243,6 +244,32 @@ def test_a_killed_worker_costs_its_own_run(
     assert failed.error is not None
     assert failed.error["message"].startswith("the worker process died with signal 9")
     assert multiprocessing.active_children() == []
+
+
+@pytest.mark.usefixtures("fresh_wandb")
+def test_a_killed_worker_is_told_of_to_the_tracker_that_went_with_it(raws: list[Raw], folder: Path) -> None:
+    tracker = {"kind": "wandb", "mode": "offline", "dir": str(folder / ".wandb"), "images": False}
+    planned = [changed(content, "parallel", 2) | {"tracker": tracker} for content in (raws[0], raws[3])]
+
+    def kill_the_first() -> None:
+        begun = lambda: len(wandb_log.files(folder / ".wandb")) == 2  # noqa: E731
+        wait_for(lambda: len(list(records.files(folder))) == 1 and begun(), "a record and a log")
+        first = min(multiprocessing.active_children(), key=lambda child: child._identity)  # it has the longest run
+        assert first.pid is not None
+        os.kill(first.pid, signal.SIGKILL)
+
+    killer = threading.Thread(target=kill_the_first)
+    killer.start()
+    code = bench.sweep.sweep(planned)
+    killer.join()
+    assert code == 1
+    failed = next(record for _, record in records.scan([folder])[0] if record.status == "failed")
+    _, latest = wandb_log.files(folder / ".wandb", failed.fingerprint)
+    logged = wandb_log.ended(latest)
+    wandb_log.equal(logged, failed)
+    assert logged.summary["status"] == "failed"
+    assert logged.summary["error"].startswith("RuntimeError: the worker process died with signal 9")
+    assert logged.exit_code == [1]
 
 
 @pytest.mark.fault("two sweeps at once over one folder, and no data prepared")

@@ -114,6 +114,34 @@ def test_an_analysis_is_one_run_with_its_tables_figures_verdicts_and_records(com
     assert before not in command("publish", "r")[1]
 
 
+def test_of_several_folders_each_analysis_has_its_own_records_and_what_is_completed_wins(
+    command: Command, results: Path
+) -> None:
+    found = [record for _, record in records.scan([results])[0]]
+    (failed,) = [record for record in found if record.status == "failed"]
+    good = next(record for record in found if record.status == "completed")
+    other = Path("s")
+    mended = good.model_copy(update={"fingerprint": failed.fingerprint, "seed": failed.seed, "normalizer": "softmax"})
+    for record in (good, mended):
+        records.write(record_path(other / "records", *record.key, record.fingerprint), record, other / "records")
+    for folder in (results, other):
+        (folder / "tables").mkdir()
+        (folder / "tables" / f"{folder}.csv").write_text("a\n1\n", encoding="utf-8")
+    assert command("publish", "r", "s")[0] == 0
+    logged = by_id(results / ".wandb")
+    assert logged[failed.fingerprint].exit_code == [0]
+    assert logged[failed.fingerprint].summary["status"] == "completed"
+    held = {}
+    for one in logged.values():
+        for artifact in one.artifacts:
+            if artifact.type == "records":
+                held[artifact.name] = {entry.path for entry in artifact.manifest.contents}
+    assert held == {
+        f"records-{folder}": {path.relative_to(folder / "records").as_posix() for path in records.files(folder)}
+        for folder in (results, other)
+    }
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

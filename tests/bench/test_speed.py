@@ -65,8 +65,16 @@ def test_a_launcher_costs_what_lies_beyond_the_run(tmp_path: Path, monkeypatch: 
 
 def test_what_watching_costs_is_told_beside_not_watching(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seconds = {(): 2.0, overhead.TRACKERS["W&B, disabled"]: 2.5, overhead.TRACKERS["W&B, offline"]: 3.0}
-    monkeypatch.setattr(overhead, "_sweep", lambda runs, *words: (5.0 + runs * seconds[words], 0.0))
+    asked: list[tuple[str, ...]] = []
+
+    def sweep(runs: int, *words: str) -> tuple[float, list[overhead.Metrics]]:
+        asked.append(words)
+        return 5.0 + runs * seconds[words[1:]], []
+
+    monkeypatch.setattr(overhead, "_sweep", sweep)
     overhead.time_tracking(tmp_path)
+    assert [words[0] for words in asked] == ["parallel=1"] * 6  # else a run more is a part of a worker's time
+    assert "parallel=1` with" in (tmp_path / "tracking.md").read_text(encoding="utf-8")
     assert [(row["tracker"], row["run"], row["more"], row["share"]) for row in read(tmp_path / "tracking.csv")] == [
         ("none", "2.0000", "0.0000", "0.0000"),
         ("W&B, disabled", "2.5000", "0.5000", "0.2500"),

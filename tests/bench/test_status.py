@@ -1,6 +1,7 @@
 """The table of a sweep: from records, the plan beside them and the locks held, without touching any of these."""
 
 import json
+import os
 import subprocess
 import sys
 import threading
@@ -41,11 +42,24 @@ def job(folder: Path, normalizer: str, seed: int, cost: float) -> Job:
 def begun(folder: Path) -> Path:
     """A sweep by two workers: of hae two done, one failed and one left; of softmax two left."""
     (folder / records.LOCKS).mkdir(parents=True)
-    for made in (record("hae", 0, 0.8), record("hae", 1, 0.9, 20.0), record("hae", 2, None)):
-        records.write(record_path(folder, *made.key, made.fingerprint), made, folder)
     jobs = [job(folder, "hae", seed, 2.0) for seed in range(4)]
-    planfile.write([*jobs, *(job(folder, "softmax", seed, 1.0) for seed in range(2))], workers=2)
+    jobs += [job(folder, "softmax", seed, 1.0) for seed in range(2)]
+    planfile.write(jobs, jobs, workers=2)
+    for made in (record("hae", 0, 0.8), record("hae", 1, 0.9, 20.0), record("hae", 2, None)):
+        keep(folder, made)
     return folder
+
+
+def keep(folder: Path, made: Record) -> None:
+    records.write(record_path(folder, *made.key, made.fingerprint), made, folder)
+
+
+def begin_again(folder: Path, *, force: bool) -> None:
+    """A later sweep of four runs of hae, two done and one failed: it makes what is not done, or all by force."""
+    for path in [*records.files(folder), folder / planfile.NAME]:
+        os.utime(path, (1e9, 1e9))
+    jobs = [job(folder, "hae", seed, 2.0) for seed in range(4)]
+    planfile.write(jobs, jobs if force else jobs[2:], workers=2)
 
 
 def test_cells_are_counted_and_what_failed_is_named(command: Command) -> None:
@@ -137,8 +151,7 @@ def test_watching_ends_when_nothing_is_left(command: Command, monkeypatch: pytes
 
     def wait(seconds: float) -> None:
         waits.append(seconds)
-        made = record("softmax", len(waits) - 1, 0.5) if len(waits) < 3 else record("hae", 3, 0.7)
-        records.write(record_path(folder, *made.key, made.fingerprint), made, folder)
+        keep(folder, record("softmax", len(waits) - 1, 0.5) if len(waits) < 3 else record("hae", 3, 0.7))
 
     monkeypatch.setattr("bench.status.time.sleep", wait)
     _, out, _ = command("status", "r", "watch=5")
@@ -151,6 +164,40 @@ def test_watching_ends_when_nothing_is_left(command: Command, monkeypatch: pytes
     ]
 
 
+def test_a_failed_run_that_is_made_again_is_left_until_it_has_ended(command: Command) -> None:
+    folder = begun(Path("r"))
+    begin_again(folder, force=False)
+    _, out, _ = command("status", "r")
+    assert out.startswith("r: 2 done, 2 left of 4 runs\n")
+    assert "failed:" not in out
+    keep(folder, record("hae", 2, None))
+    _, out, _ = command("status", "r")
+    assert out.startswith("r: 2 done, 1 failed, 1 left of 4 runs\n")
+    assert "failed:  digits/hae/seed=2  ValueError: no\n" in out
+
+
+def test_what_is_made_again_by_force_counts_only_once_it_is(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = begun(Path("r"))
+    keep(folder, record("hae", 3, 0.7))
+    begin_again(folder, force=True)
+    waits: list[float] = []
+
+    def wait(seconds: float) -> None:
+        keep(folder, record("hae", len(waits), 0.6))
+        waits.append(seconds)
+
+    monkeypatch.setattr("bench.status.time.sleep", wait)
+    _, out, _ = command("status", "r", "watch=5")
+    assert waits == [5.0] * 4
+    assert [line for line in out.splitlines() if line.startswith("r: ")] == [
+        "r: 0 done, 4 left of 4 runs",
+        "r: 1 done, 3 left of 4 runs",
+        "r: 2 done, 2 left of 4 runs",
+        "r: 3 done, 1 left of 4 runs",
+        "r: 4 done of 4 runs",
+    ]
+
+
 def test_a_sweep_leaves_its_plan_and_a_single_run_leaves_that_as_it_is(tmp_path: Path, tiny: tuple[str, ...]) -> None:
     words = (*tiny, f"results_dir={tmp_path}", "parallel=1")
     assert sweep([raw(*words, f"seed={seed}") for seed in range(2)]) == 0
@@ -159,7 +206,7 @@ def test_a_sweep_leaves_its_plan_and_a_single_run_leaves_that_as_it_is(tmp_path:
     assert sweep([raw(*words, "seed=5")]) == 0
     plan = planfile.read(tmp_path)
     assert plan is not None
-    assert (set(plan.costs), plan.workers) == (made, 1)
+    assert (set(plan.costs), plan.todo, plan.workers) == (made, made, 1)
     assert list(tmp_path.glob(".*.part")) == []
     assert state.look(tmp_path).count("done") == 3
 

@@ -53,6 +53,7 @@ def test_a_server_is_told_what_the_record_holds(online: Online) -> None:
             assert line["epoch"] == number
             assert {name: line[name] for name in values} == values
         assert server.exit_codes == {record.fingerprint: 0}
+        assert server.artifacts == ["run_table"]  # the confusion matrix, asked for no images
 
 
 @pytest.mark.parametrize("behaviour", ["500", "401", "silent", "nowhere"])
@@ -82,6 +83,10 @@ def test_a_server_lost_on_the_way_is_not_waited_for_long(
     (log,) = (tmp_path / "w").glob("wandb/run-*/run-*.wandb")
     logged = wandb_log.Logged(wandb_log.entries(log))
     assert [entry["epoch"] for entry in logged.history] == [1, 2]
+    command = f"wandb sync --include-online {tmp_path / 'w' / 'wandb'}"
+    assert list(not_sent(tmp_path / "w")) == [f"W&B: 1 run is not sent whole; send with: {command}"]
+    Path(f"{log}.synced").touch()
+    assert list(not_sent(tmp_path / "w")) == []
 
 
 def test_what_was_kept_offline_is_sent_by_the_command_named_and_twice_is_one_run(

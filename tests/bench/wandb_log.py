@@ -8,6 +8,9 @@ from typing import Any
 
 from wandb.proto import wandb_internal_pb2
 
+from bench.logged import history, summary
+from bench.records import Record
+
 TIMEOUT = 60.0
 HEADER, BLOCK, FRAME = 7, 32_768, 7
 
@@ -54,14 +57,39 @@ class Logged:
         self.exit_code = [entry.exit.exit_code for entry in found if entry.WhichOneof("record_type") == "exit"]
 
 
-def runs(folder: Path) -> list[Logged]:
-    """Every offline run below a tracker's folder, the oldest first, once a process of W&B's has written its end."""
-    files = sorted((folder / "wandb").glob("offline-run-*/*.wandb"))
+def equal(logged: Logged, record: Record) -> None:
+    """Assert that the run logged is that of `record`: id, name, configuration, each epoch, summary and end."""
+    assert logged.run.run_id == record.fingerprint
+    assert logged.run.display_name == f"{record.dataset}/{record.normalizer}/seed={record.seed}"
+    assert logged.run.run_group == f"{record.dataset}/{record.normalizer} {record.cell}"
+    assert {name: logged.config[name] for name in record.config} == record.config
+    assert (logged.config["cell"], logged.config["setting"]) == (record.cell, record.setting)
+    assert logged.config["provenance"] == record.provenance
+    epochs = [entry for entry in logged.history if "train/train_loss" in entry]
+    for (number, values), entry in zip(history(record), epochs, strict=True):
+        assert entry["_step"] == entry["epoch"] == number
+        assert {name: entry[name] for name in values} == values
+    assert {name: logged.summary[name] for name in summary(record)} == summary(record)
+    assert logged.exit_code == [0 if record.status == "completed" else 1]
+
+
+def ended(file: Path) -> Logged:
+    """The run in this log, once a process of W&B's has written its end."""
     deadline = time.monotonic() + TIMEOUT
     while True:
-        found = [entries(file) for file in files]
-        if all(any(entry.WhichOneof("record_type") == "exit" for entry in log) for log in found):
-            return [Logged(log) for log in found]
+        found = entries(file)
+        if any(entry.WhichOneof("record_type") == "exit" for entry in found):
+            return Logged(found)
         if time.monotonic() > deadline:
-            raise TimeoutError(f"an offline run below {folder} has no end")
+            raise TimeoutError(f"the offline run {file} has no end")
         time.sleep(0.1)
+
+
+def files(folder: Path, fingerprint: str = "*") -> list[Path]:
+    """The logs of offline runs below a tracker's folder, the oldest first."""
+    return sorted((folder / "wandb").glob(f"offline-run-*-{fingerprint}/*.wandb"))
+
+
+def runs(folder: Path) -> list[Logged]:
+    """Every offline run below a tracker's folder, the oldest first."""
+    return [ended(file) for file in files(folder)]

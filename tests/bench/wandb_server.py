@@ -26,6 +26,7 @@ class Server(ThreadingHTTPServer):
         self.history: dict[str, dict[int, dict[str, Any]]] = {}
         self.exit_codes: dict[str, int] = {}
         self.views: dict[str, dict[str, Any]] = {}
+        self.artifacts: list[str] = []
 
     @property
     def url(self) -> str:
@@ -45,6 +46,12 @@ class Server(ThreadingHTTPServer):
         if "createRunFiles" in query:
             files = [{"name": name, "uploadUrl": f"{self.url}/put/{name}"} for name in variables["files"]]
             return {"data": {"createRunFiles": {"runID": "r", "uploadHeaders": [], "files": files}}}
+        if "createArtifact(" in query:  # it has the content already, so that nothing of it is sent
+            self.artifacts += [variables["input"]["artifactTypeName"]]
+            artifact = {"id": "a", "state": "COMMITTED", "artifactSequence": {"id": "s", "latestArtifact": None}}
+            return {"data": {"createArtifact": {"artifact": artifact}}}
+        if "query ArtifactType" in query:
+            return {"data": {"project": {"artifact": None}}}
         if "viewer" in query:
             viewer = {"id": "u", "entity": "me", "username": "me", "flags": "{}", "teams": {"edges": []}}
             return {"data": {"viewer": viewer, "serverInfo": {"cliVersionInfo": {}, "latestLocalVersionInfo": None}}}

@@ -15,6 +15,7 @@ from bench.launchers.batch import Batch
 from bench.launchers.cluster import JOBS, _Running, in_batches
 from bench.launchers.settings import Settings
 from bench.plan import Job, plan
+from bench.schema import ConfigError
 from bench.sweep import sweep
 from bench.work import Outcome
 from tests.bench.helpers import archived, by_epochs, changed, raw
@@ -44,15 +45,25 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 class Fake:
-    """Carries each batch out when it is asked whether it ended; `deaths` names the runs that die, and how often."""
+    """Carries each batch out when it is asked whether it ended; `deaths` names the runs that die, and how often.
+
+    After batches as many as it `accepts` it refuses more.
+    """
 
     environment: Mapping[str, str | None] = MappingProxyType({})
     at_once = 2
     here = False
 
     def __init__(
-        self, *, size: int = 1, retries: int = 0, handed: int | None = None, deaths: Sequence[int] = ()
+        self,
+        *,
+        size: int = 1,
+        retries: int = 0,
+        handed: int | None = None,
+        deaths: Sequence[int] = (),
+        accepts: int = 1000,
     ) -> None:
+        self.accepts = accepts
         self.settings = Settings(runs_per_job=size, retries=retries, folder=None)
         self.handed = handed
         self.deaths = list(deaths)
@@ -64,6 +75,8 @@ class Fake:
         pass
 
     def submit(self, batches: Sequence[Batch], folder: Path) -> list[int]:
+        if len(self.submitted) >= self.accepts:
+            raise ConfigError("the jobs were not accepted: too many")
         assert all(batch.told.parent == folder.absolute() for batch in batches)
         self.submitted += [[job.raw["train"]["epochs"] for job in batch.jobs] for batch in batches]
         self.batches += batches
@@ -132,6 +145,30 @@ def test_a_lost_run_is_tried_again_as_often_as_is_set(
     assert capsys.readouterr().err == lost.format(1) + lost.format(2)
     assert len(archived(tmp_path / "r")) == 1  # the second loss set the first one's record aside
     assert sweep(raws[:2], Fake(retries=1, deaths=[4, 4])) == 1
+
+
+@pytest.mark.usefixtures("made")
+def test_jobs_that_are_refused_after_others_have_failed_and_the_sweep_is_summed_up(
+    raws: list[Raw], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kept = tmp_path / "w" / "wandb" / "offline-run-a" / "run-a.wandb"
+    kept.parent.mkdir(parents=True)
+    kept.touch()
+    tracker = raws[0]["tracker"] | {"kind": "wandb", "dir": str(tmp_path / "w")}
+    fake = Fake(size=3, deaths=[5], accepts=2)
+    assert sweep([content | {"tracker": tracker} for content in raws], fake) == 1
+    out, err = capsys.readouterr()
+    assert fake.submitted == [[5, 4, 3], [2, 1]]
+    assert out.count("FAILED the jobs were not accepted: too many") == 2  # those that came after the lost one
+    assert "3 failed:\n" in err
+    assert " and 1 more runs: the jobs were not accepted: too many\n" in err
+    assert out.splitlines()[-2].startswith("0 of 5 runs are recorded in ")
+    assert out.splitlines()[-1].startswith("W&B: 1 run is kept offline; send with: wandb sync ")
+
+
+def test_jobs_that_are_refused_at_once_are_a_fault_of_the_sweep(raws: list[Raw]) -> None:
+    with pytest.raises(ConfigError, match="too many"):
+        sweep(raws, Fake(accepts=0))
 
 
 def test_on_error_stop_stops_the_jobs(raws: list[Raw], made: list[int], capsys: pytest.CaptureFixture[str]) -> None:

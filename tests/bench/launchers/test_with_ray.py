@@ -51,6 +51,24 @@ def children(parent: int) -> list[int]:
     return found
 
 
+@pytest.mark.parametrize(
+    ("address", "variable", "asked"),
+    [(None, None, "local"), (None, "", "local"), (None, "a:1", None), ("auto", None, "auto"), ("b:2", "a:1", "b:2")],
+)
+def test_without_an_address_ray_is_told_to_begin_here(
+    monkeypatch: pytest.MonkeyPatch, address: str | None, variable: str | None, asked: str | None
+) -> None:
+    monkeypatch.delenv("RAY_ADDRESS", raising=False)
+    if variable is not None:
+        monkeypatch.setenv("RAY_ADDRESS", variable)
+    told: list[str | None] = []
+    monkeypatch.setattr(ray, "is_initialized", lambda: False)
+    monkeypatch.setattr(ray, "init", lambda where, **_options: told.append(where))
+    monkeypatch.setattr(ray, "nodes", lambda: [{"Alive": True, "Resources": {"CPU": 4.0}}])
+    Ray(RaySettings(**content("ray", address=address)), parallel=None, threads=1).connect()
+    assert told == [asked]
+
+
 def test_a_sweep_outlives_a_node_and_makes_the_bits_of_one_process(
     cluster: Any, runs: Runs, serial: Results, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

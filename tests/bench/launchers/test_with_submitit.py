@@ -16,6 +16,7 @@ from bench.launchers.cluster import JOBS
 from bench.launchers.settings import LocalSettings, SlurmSettings
 from bench.schema import ConfigError
 from bench.sweep import sweep
+from tests.bench import wandb_log
 from tests.bench.helpers import archived, end, finish, group, recorded, results, start, wait_for
 from tests.bench.launchers.test_settings import content
 
@@ -79,6 +80,22 @@ def test_local_jobs_make_the_bits_of_one_process_though_one_is_killed(
     assert made(tmp_path / "r") == serial
     assert len(archived(tmp_path / "r")) == 1  # the record of the loss
     assert list((tmp_path / "r" / JOBS).iterdir())  # and the logs
+
+
+@pytest.mark.usefixtures("fresh_wandb")
+def test_local_jobs_that_are_tracked_make_the_same_bits_and_log_each_run(
+    runs: Runs, serial: Results, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tracker = {"kind": "wandb", "mode": "offline", "dir": str(tmp_path / "w"), "images": False}
+    local = Local(LocalSettings(**content("submitit_local", runs_per_job=2)), at_once=2)
+    assert sweep([one | {"tracker": tracker} for one in runs(tmp_path / "r")], local) == 0
+    assert made(tmp_path / "r") == serial
+    records_of = {record.fingerprint: record for record in recorded(tmp_path / "r").values()}
+    logged = wandb_log.runs(tmp_path / "w")
+    assert sorted(one.run.run_id for one in logged) == sorted(records_of)
+    for one in logged:
+        wandb_log.equal(one, records_of[one.run.run_id])
+    assert "W&B: 4 runs are kept offline; send with: wandb sync " in capsys.readouterr().out
 
 
 def test_the_pool_makes_the_same_bits(runs: Runs, serial: Results, tmp_path: Path) -> None:
