@@ -7,6 +7,7 @@ This module imports neither torch nor the rest of the harness, so that the analy
 
 import json
 import os
+import shutil
 from collections.abc import Callable, Iterable, Iterator
 from itertools import count
 from pathlib import Path
@@ -57,7 +58,7 @@ class Record(BaseModel):
     dataset: str = Field(pattern=NAME_PATTERN)
     normalizer: str = Field(pattern=NAME_PATTERN)
     seed: int = Field(ge=0, lt=2**63)
-    fingerprint: str = Field(pattern=r"^[0-9A-Za-z._-]{1,64}$")
+    fingerprint: str = Field(pattern=r"^[ -.0-\[\]-~]{1,220}$")
     setting: str
     cell: str
     status: Status
@@ -148,7 +149,9 @@ def archive(path: Path, results_dir: Path) -> Path:
     folder = results_dir / ARCHIVE / path.parent.relative_to(results_dir)
     folder.mkdir(parents=True, exist_ok=True)
     targets = (folder / f"{path.stem}.{number}{path.suffix}" for number in count(1))
-    return path.rename(next(target for target in targets if not target.exists()))  # a folder as well as a file
+    target = next(target for target in targets if not target.exists())
+    shutil.move(path, target)  # a folder as well as a file, and from another disk where a folder is a link
+    return target
 
 
 def lock(results_dir: Path, fingerprint: str, *, wait: bool) -> "FileLock":

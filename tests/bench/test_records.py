@@ -258,4 +258,4 @@ def test_whatever_a_field_holds_the_record_is_read_or_refused_by_name(path: Path
         error = record.error or {"type": "", "message": ""}
         assert {"type", "message"} <= set(error)
         assert record_path(path.parent, *record.key, record.fingerprint).parent.parent.parent == path.parent
-        assert len(record.fingerprint) <= 64
+        assert len(record.fingerprint) <= 220

@@ -163,7 +163,7 @@ def test_jobs_that_are_refused_after_others_have_failed_and_the_sweep_is_summed_
     assert "3 failed:\n" in err
     assert " and 1 more runs: the jobs were not accepted: too many\n" in err
     assert out.splitlines()[-2].startswith("0 of 5 runs are recorded in ")
-    assert out.splitlines()[-1].startswith("W&B: 1 run is kept offline; send with: wandb sync ")
+    assert out.splitlines()[-1].startswith("W&B: 2 runs are kept offline; send with: wandb sync ")  # and the lost one
 
 
 def test_jobs_that_are_refused_at_once_are_a_fault_of_the_sweep(raws: list[Raw]) -> None:
