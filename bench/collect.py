@@ -12,7 +12,7 @@ from pathlib import Path
 from filelock import Timeout
 
 from bench import records
-from bench.records import Record, RecordError, record_path
+from bench.records import Record, RecordError, UnreadableError, record_path
 from bench.schema import ConfigError
 
 INTO = "results/records"
@@ -65,9 +65,14 @@ def _places(arguments: Sequence[str]) -> tuple[Path, list[Path]]:
 
 
 def _finished(target: Path) -> list[Found]:
-    """The record at `target`, if there is one and it is completed: any other may be set aside."""
+    """The record at `target`, if there is one and it is completed: any other may be set aside.
+
+    Raises ConfigError where that cannot be told.
+    """
     try:
         record = records.read(target)
+    except UnreadableError as error:
+        raise ConfigError(f"{error}; it may be whole, so that nothing takes its place") from error
     except RecordError:
         return []
     return [(target, record)] if record.status == "completed" else []

@@ -165,3 +165,23 @@ def test_a_target_that_cannot_be_written_is_named(command: Collect, machines: li
     code, _, err = command("collect", str(machines[0]), f"into={tmp_path / 'file'}")
     assert code == 2
     assert err.startswith(f"error: into={tmp_path / 'file'} cannot be written (")
+
+
+def test_a_record_in_the_target_that_cannot_be_read_is_not_replaced(
+    collect: Collect, machines: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    there = put(tmp_path / "all", seed=1, notes=["of the target"])
+    before = contents(tmp_path / "all")
+    real = records.read
+
+    def denied(path: Path) -> Record:
+        if path == there:
+            raise records.UnreadableError(path, "cannot be read (Permission denied)")
+        return real(path)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(records, "read", denied)
+        code, _, err = collect(*machines)
+    assert code == 2
+    assert "it may be whole, so that nothing takes its place" in err
+    assert contents(tmp_path / "all") == before
