@@ -133,7 +133,8 @@ def time_tracking(out: Path) -> None:
     legend = (
         f"{setting()}; `python {' '.join(SWEEP)} parallel=1` with {FEW} and with {MANY} seeds. A run is what one seed "
         "more takes: with a tracker that logs also a pass over the test rows and attention statistics after every "
-        "epoch, and at the end the confusion matrix and attention maps."
+        "epoch, and at the end the confusion matrix and attention maps. A disabled one does nothing, so that its row "
+        "is how far the machine lets such times be told."
     )
     write(out / "tracking", "What watching a run costs", legend, rows, [TRACKED_HEADER, TRACKED_RULE, *lines])
 
