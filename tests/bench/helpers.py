@@ -11,6 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
+import pytest
 from hydra import compose, initialize_config_dir
 from omegaconf import DictConfig, OmegaConf
 
@@ -186,3 +187,15 @@ def wait_until_training(process: subprocess.Popen[str], folder: Path, done: int)
     before = sum(group(process.pid).values())
     # Whoever holds the lock spends at most some 0.1 s before training begins.
     wait_for(lambda: sum(group(process.pid).values()) > before + 0.8, "the run to have begun", process)
+
+
+def deny(patch: pytest.MonkeyPatch, denied: Path) -> None:
+    """Let the system refuse to read the record `denied`."""
+    real = records.read
+
+    def read(path: Path) -> Record:
+        if path == denied:
+            raise records.UnreadableError(path, "cannot be read (Permission denied)")
+        return real(path)
+
+    patch.setattr(records, "read", read)

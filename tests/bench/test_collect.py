@@ -8,6 +8,7 @@ import pytest
 
 from bench import records
 from bench.records import Record, read, record_path, write
+from tests.bench.helpers import deny
 from tests.bench.test_records import made
 from tests.conftest import Tally
 
@@ -172,15 +173,8 @@ def test_a_record_in_the_target_that_cannot_be_read_is_not_replaced(
 ) -> None:
     there = put(tmp_path / "all", seed=1, notes=["of the target"])
     before = contents(tmp_path / "all")
-    real = records.read
-
-    def denied(path: Path) -> Record:
-        if path == there:
-            raise records.UnreadableError(path, "cannot be read (Permission denied)")
-        return real(path)
-
     with monkeypatch.context() as patch:
-        patch.setattr(records, "read", denied)
+        deny(patch, there)
         code, _, err = collect(*machines)
     assert code == 2
     assert "it may be whole, so that nothing takes its place" in err

@@ -18,7 +18,7 @@ from bench.records import Record, read
 from bench.schema import ConfigError
 from bench.sweep import sweep
 from datasets import prepare
-from tests.bench.helpers import archived, changed, contents, raw, recorded, results
+from tests.bench.helpers import archived, changed, contents, deny, raw, recorded, results
 from tests.conftest import Tally
 
 Sweep = Callable[..., tuple[int, str, str]]
@@ -354,16 +354,9 @@ def test_a_record_that_cannot_be_read_fails_by_name_and_stays(
 ) -> None:
     say(four[:2])
     before = recorded(tmp_path / "r")
-    real = records.read
     [first, _] = sorted(records.files(tmp_path / "r"))
-
-    def denied(path: Path) -> Record:
-        if path == first:
-            raise records.UnreadableError(path, "cannot be read (Permission denied)")
-        return real(path)
-
     with monkeypatch.context() as patch:
-        patch.setattr(records, "read", denied)
+        deny(patch, first)
         code, out, err = say(four[:2])
     assert code == 1
     assert "1 already done" in out
