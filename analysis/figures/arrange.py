@@ -73,10 +73,14 @@ def plots(
     *,
     height: float = 1.8,
     gutter: float = 0,
+    most: int = 3,
 ) -> list[Panel]:
-    """A panel for each (x, y) of `scales`, without frames yet, the first column with `side` along its left."""
+    """A panel for each (x, y) of `scales`, without frames yet, the first column with `side` along its left.
+
+    There are at most `most` columns, each with `gutter` inches to its right.
+    """
     room = max((text_width(label, SMALL) for _, y in scales for label in y.labels()), default=0) + 0.2
-    left, across = MARGIN + room + (LINE if side else 0), columns(len(scales))
+    left, across = MARGIN + room + (LINE if side else 0), columns(len(scales), most)
     step = PLOT + gutter + room + 0.1, height + TITLE + TICKS + 0.14
     made = []
     for (x, y), (column, start, above) in zip(
@@ -103,6 +107,6 @@ def legend(sheet: Sheet, top: float, right: float, entries: Sequence[tuple[str, 
     return y + LINE / 2 + 0.08
 
 
-def plots_right(count: int) -> float:
+def plots_right(count: int, most: int = 3) -> float:
     """Where the last column of `count` plots ends, for a legend that stands above them."""
-    return max(WIDTH, MARGIN + LINE + columns(count) * (PLOT + 0.5))
+    return max(WIDTH, MARGIN + LINE + columns(count, most) * (PLOT + 0.5))

@@ -1,4 +1,4 @@
-"""Length generalization: exact match, entropy and peak weight of attention against the test length."""
+"""Length generalization: right answers, entropy and peak weight of attention against the test length."""
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
@@ -14,7 +14,12 @@ from analysis.figures.scene import Scene
 from analysis.figures.sheet import MARGIN, Sheet
 from analysis.tables_lengths import cells
 
-MEASURES = {"exact_match": "exact match", "entropy": "entropy in nats", "peak": "peak weight"}
+MEASURES = {
+    "exact_match": "exact match",
+    "token_accuracy": "token accuracy",
+    "entropy": "entropy in nats",
+    "peak": "peak weight",
+}
 HEIGHT = 1.5
 """Inches of a panel."""
 APART = 0.5
@@ -31,7 +36,7 @@ def against_length(scene: Scene) -> Sheet | None:
     there = list(cells(scene.runs, scene.plan))
     found: Found = {
         (dataset, measure, name): [
-            mean_at(length, values)
+            mean_at(length, values, scene.plan.confidence)
             for length, values in lengths.series(scene.runs.by_length, dataset, name, measure).items()
         ]
         for dataset, name in there
@@ -40,22 +45,23 @@ def against_length(scene: Scene) -> Sheet | None:
     datasets, shown = list(dict.fromkeys(where for where, _ in there)), scene.ordered({name for _, name in there})
     sheet = Sheet()
     entries = list(zip(scene.labels(shown), [scene.looks[name] for name in shown], strict=True))
-    top = legend(sheet, MARGIN, plots_right(3), entries)
+    top = legend(sheet, MARGIN, plots_right(len(MEASURES), most=len(MEASURES)), entries)
     trained = lengths.training(scene.runs.by_length)
-    upright = {"exact_match": SHARE, "entropy": _entropies(found), "peak": SHARE}
+    upright = dict.fromkeys(MEASURES, SHARE) | {"entropy": _entropies(found)}
     places = [(dataset, measure) for dataset in datasets for measure in MEASURES]
     across = {dataset: _across(scene, dataset, dataset in trained) for dataset in datasets}
     scales = [(across[dataset], upright[measure]) for dataset, measure in places]
-    panels = plots(sheet, top, scales, "", height=HEIGHT, gutter=0.3)
+    panels = plots(sheet, top, scales, "", height=HEIGHT, gutter=0.3, most=len(MEASURES))
     for (dataset, measure), panel in zip(places, panels, strict=True):
         if dataset in trained:
             _shade(panel, *trained[dataset])
         panel.frame(dataset, MEASURES[measure], 0.5)
         _lines(scene, panel, {name: found.get((dataset, measure, name), []) for name in shown})
     text = (
-        "Horizontal: test length; grey: as in training. Mean over seeds ± standard error; points of one length "
-        "stand beside each other. Entropy and peak weight (the largest of a query's weights): mean over the queries "
-        f"that predict answer tokens, over blocks, {lengths.HEADS}."
+        f"Horizontal: test length; grey: as in training. Mean over seeds with its {scene.plan.percent} t interval; "
+        "points of one length stand beside each other. Token accuracy: share of answer tokens that are right after the "
+        "true ones before. Entropy and peak weight (the largest of a query's weights): mean over the queries that "
+        f"predict answer tokens, over blocks, {lengths.HEADS}."
     )
     return scene.footer(sheet, text)
 
@@ -70,7 +76,7 @@ def _across(scene: Scene, dataset: str, trained: bool) -> Scale:
 def _entropies(found: Found) -> Scale:
     """One scale for all data sets, so that their panels can be compared; it begins at 0."""
     means = [point for (_, measure, _), points in found.items() if measure == "entropy" for point in points]
-    return nice([0.0, *(mean + error for _, mean, error in means)], HEIGHT, upright=True)
+    return nice([0.0, *(mean + half for _, mean, half in means)], HEIGHT, upright=True)
 
 
 def _shade(panel: Panel, low: int, high: int) -> None:
@@ -87,4 +93,4 @@ def _lines(scene: Scene, panel: Panel, found: Mapping[str, Sequence[Mean]]) -> N
     for place, (name, points) in enumerate(found.items()):
         shift = APART * gap * ((place + 0.5) / len(found) - 0.5)
         if points:
-            draw_means(panel, [(x + shift, mean, error) for x, mean, error in points], scene.looks[name])
+            draw_means(panel, [(x + shift, mean, half) for x, mean, half in points], scene.looks[name])

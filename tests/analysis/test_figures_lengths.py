@@ -59,7 +59,7 @@ def test_a_row_of_panels_per_data_set(six: Sheet) -> None:
     words = [text.get_text() for text in six.finish().findobj(Text)]
     titles = [word for word in words if ": " in word and word.split(": ")[0] in DATASETS]
     assert titles == [f"{name}: {said}" for name in DATASETS for said in lengths.MEASURES.values()]
-    assert words.count("256") == 18
+    assert words.count("256") == 24
     assert [word for word in words if word in ("softmax", "ASEntmax", "top-4")] == ["softmax", "ASEntmax", "top-4"]
 
 
@@ -86,7 +86,7 @@ def lines_of(sheet: Sheet) -> list[Line2D]:
 
 def test_each_panel_has_a_line_per_normalizer_beside_the_others(six: Sheet) -> None:
     found = lines_of(six)
-    assert len(found) == 18 * 5
+    assert len(found) == 24 * 5
     starts = [float(line.get_xdata()[0]) for line in found[:5]]
     steps = np.diff(starts)
     assert steps.min() > 0
@@ -111,14 +111,14 @@ def test_records_without_lengths_of_training_have_no_shade(build: SimpleNamespac
 
 @pytest.mark.parametrize(("seeds", "tested"), [(1, [16]), (1, TESTED), (3, [2**n for n in range(4, 17)])])
 def test_one_length_one_seed_and_many_lengths_are_drawn(build: SimpleNamespace, seeds: int, tested: list[int]) -> None:
-    assert len(lines_of(sheet_of(runs_of(build, ["reverse_rope"], seeds, tested)))) == 15
+    assert len(lines_of(sheet_of(runs_of(build, ["reverse_rope"], seeds, tested)))) == 20
 
 
 def test_a_normalizer_may_be_missing_on_one_data_set(build: SimpleNamespace) -> None:
     runs = runs_of(build, DATASETS[:1])
     one = runs_of(build, DATASETS[1:2])
     some = [build.at_lengths("copy", "softmax", 0, [1.0, 0.5, 0.2]), build.at_lengths("sort", "asentmax", 0, [1, 0, 0])]
-    assert len(lines_of(sheet_of(runs))) == len(lines_of(sheet_of(one))) == 15
+    assert len(lines_of(sheet_of(runs))) == len(lines_of(sheet_of(one))) == 20
     words = [text.get_text() for text in sheet_of(build.runs_of(some)).finish().findobj(Text)]
     assert "copy: exact match" in words
     assert "sort: peak weight" in words
@@ -147,12 +147,14 @@ def test_ticks_of_doublings_have_room_and_end_with_the_longest(tested: list[int]
     assert all(gap * inches > max(widths) for gap in np.diff(scale.ticks))
 
 
-def test_means_are_drawn_with_their_standard_errors() -> None:
+def test_means_are_drawn_with_bars_that_end_with_the_panel() -> None:
     assert mean_at(8, [0.1, 0.3]) == (3.0, pytest.approx(0.2), pytest.approx(0.1))
-    assert mean_at(16, [0.5]) == (4.0, 0.5, 0.0)
+    assert mean_at(16, [0.5]) == mean_at(16, [0.5], 0.95) == (4.0, 0.5, 0.0)
+    assert mean_at(8, [0.1, 0.3], 0.95) == (3.0, pytest.approx(0.2), pytest.approx(12.7062 * 0.1, abs=1e-5))
     sheet = Sheet()
     panel = Panel(sheet, 0.0, 0.0, 2.0, 1.0, Scale(3.0, 5.0), Scale(0.0, 1.0))
     look = {"color": "#000000", "marker": "o", "markersize": 5.0}
-    draw_means(panel, [mean_at(8, [0.1, 0.3]), mean_at(16, [0.5])], look)
+    draw_means(panel, [mean_at(8, [0.1, 0.3]), mean_at(16, [0.5]), mean_at(32, [0.1, 0.3], 0.95)], look)
     (bars,) = sheet._segments.values()
-    assert [[y for _, y in points] for points, _, _ in bars] == [pytest.approx([0.9, 0.7]), pytest.approx([0.5, 0.5])]
+    ends = [[y for _, y in points] for points, _, _ in bars]
+    assert ends == [pytest.approx([0.9, 0.7]), pytest.approx([0.5, 0.5]), [1.0, 0.0]]
