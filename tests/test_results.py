@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from bench import records
@@ -68,3 +69,12 @@ def test_tables_are_rebuilt_byte_for_byte(study, tmp_path):
     made = {path.name: path.read_bytes() for path in (tmp_path / "tables").iterdir()}
     assert sorted(made) == sorted(committed)
     assert [name for name in made if made[name] != committed[name]] == []
+
+
+def test_the_attention_of_trained_softmax_models_disperses_with_length():
+    table = pd.read_csv(RESULTS / "length_generalization" / "tables" / "dispersion_by_length.csv")
+    entropy = table[(table["normalizer"] == "softmax") & (table["measure"] == "entropy")].set_index("dataset")
+    means = entropy[[f"mean_{length}" for length in (16, 32, 64, 128, 256)]].to_numpy()
+    assert len(means) == 6
+    assert (means[:, 1:] > means[:, :-1]).all()
+    assert set(entropy["verdict"]) == {"grows"}
