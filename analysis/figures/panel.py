@@ -41,7 +41,10 @@ def nice(values: ArrayLike, room: float, *, upright: bool = False, pad: float = 
     """A scale around finite `values` with as many round ticks as fit side by side (or upright) into `room` inches."""
     x = np.asarray(values, dtype=np.float64)
     low, high = float(x.min()), float(x.max())
-    spread = (high - low) or max(abs(high), 1e-3) * 0.1
+    if low == high:  # one value alone: a twentieth of it to either side, of 1 where it is 0
+        around = 0.05 * (abs(high) if abs(high) > 1e-9 else 1.0)
+        low, high = low - around, high + around
+    spread = high - low
     low, high = low - pad * spread, high + pad * spread
     best = Scale(low, high)
     for count in range(2, 6):

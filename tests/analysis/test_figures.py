@@ -351,6 +351,14 @@ def test_curves_that_do_not_fit_are_refused_by_name(
         histories.load(frame.load([tmp_path]))
 
 
+@pytest.mark.parametrize(("value", "low", "high"), [(0.0, -0.06, 0.06), (0.5, 0.47, 0.53), (-2.0, -2.12, -1.88)])
+def test_one_value_alone_has_a_scale_that_people_read(value: float, low: float, high: float) -> None:
+    scale = nice([value, value], 2.1)
+    assert low < scale.low < value < scale.high < high
+    assert value in [pytest.approx(tick) for tick in scale.ticks]
+    assert all(len(label) <= 5 for label in scale.labels())
+
+
 @pytest.mark.parametrize(
     "values", [[0.0, 1.0], [0.3827, 0.4085], [-0.013, 0.052], [5.0], [0.0], [1e-4, 3e-4], [3.0, 45_000.0]]
 )
