@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import resources
 
-from analysis import names, provenance
+from analysis import lengths, names, provenance
 from analysis.frame import Runs
 from analysis.plan import Plan
 from analysis.report import grid, pictures
@@ -43,7 +43,7 @@ def page(
     by = f'<p class="command">Made by: {code(command)}</p>\n'
     drawn = "".join(pictures.figure(stem, words, figures) for stem, words in captions.items())
     parts = [
-        answer(tables, plan),
+        answer(tables, plan, lengths.notices(runs.by_length)),
         section("runs", "What was run, and where", origin(runs, plan)),
         section("tables", "Tables", by + "".join(grid.block(table, 3) for table in tables)),
         section("figures", "Figures", by + drawn) if drawn else "",

@@ -29,8 +29,8 @@ PHRASES = {
 Comparison = dict[str, Any]
 
 
-def answer(tables: Sequence[Table], plan: Plan) -> str:
-    """The section that opens the page; it says so where no table compares anything."""
+def answer(tables: Sequence[Table], plan: Plan, notes: Sequence[str] = ()) -> str:
+    """The section that opens the page, `notes` first; it says so where no table compares anything."""
     parts = [_claims(table) for table in tables if table.name == "claims" and "verdict" in table.columns]
     for table in tables:
         if NEEDED.issubset(table.columns):
@@ -38,7 +38,13 @@ def answer(tables: Sequence[Table], plan: Plan) -> str:
             for family in dict.fromkeys(row["family"] for row in rows):
                 parts.append(_family(table, family, [row for row in rows if row["family"] == family], plan))
     nothing = "<p>No comparison is planned, or the records allow none.</p>"
-    return section("answer", "The answer", "".join(parts) or nothing)
+    said = "".join(f'<p class="lead">{text(note)}</p>\n' for note in notes)
+    return section("answer", "The answer", said + ("".join(parts) or nothing))
+
+
+def _broken(dataset: str) -> str:
+    """A name that may be broken after its underscores, for a narrow column."""
+    return name(dataset).replace("_", "_<wbr>")
 
 
 def _claims(table: Table) -> str:
@@ -54,7 +60,7 @@ def _family(table: Table, family: str, rows: list[Comparison], plan: Plan) -> st
     seeds = sorted({row["n"] for row in rows})
     span = str(seeds[0]) if len(seeds) == 1 else f"{seeds[0]} to {seeds[-1]}"
     lines = "".join(
-        f"<li><h4>{name(dataset)}</h4>{_sentence([row for row in rows if row['dataset'] == dataset], plan)}</li>"
+        f"<li><h4>{_broken(dataset)}</h4>{_sentence([row for row in rows if row['dataset'] == dataset], plan)}</li>"
         for dataset in datasets
     )
     return (

@@ -63,7 +63,7 @@ class Page(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.elements.append((tag, dict(attrs)))
-        if tag not in ("meta", "img"):
+        if tag not in ("meta", "img", "wbr"):
             self.open.append(tag)
 
     def handle_endtag(self, tag: str) -> None:
@@ -141,6 +141,14 @@ def test_cautions_and_notes_stand_above_the_answer(content: str) -> None:
     above = content[: content.index('id="answer"')]
     assert "missing seed 1 of hae" in above
     assert "marker: test = official batch 5 (all of 3 records)" in above
+
+
+def test_the_answer_says_at_which_length_it_holds(build: SimpleNamespace) -> None:
+    cells = itertools.product(("softmax", "hae"), range(2))
+    said = written(build, [build.at_lengths("two_tasks", name, seed, [1, 0.5 - seed / 4, 0.2]) for name, seed in cells])
+    assert '<p class="lead">two_tasks: accuracy is the exact match at length 64.</p>' in said
+    assert "<h4><bdi>two_<wbr>tasks</bdi></h4>" in said
+    assert "accuracy is the exact match" not in written(build, build.grid())
 
 
 def test_without_paired_comparisons_the_page_says_so(build: SimpleNamespace) -> None:
