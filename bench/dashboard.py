@@ -19,6 +19,8 @@ STUDIES = (
     *("learned_q", "informative_mass", "selected"),
 )
 """Tables that only studies of length or of attention pooling have."""
+DRAWN = ("length_generalization", "attention_pooling")
+"""Their figures."""
 FIGURES = ("accuracy_by_dataset", "paired_differences", "support_accuracy", "alpha_training", "time_by_normalizer")
 CELL = "Group"
 """What runs of one cell share, whatever their seed."""
@@ -107,7 +109,9 @@ def _sections() -> list[Any]:
     def tables(names: Sequence[str]) -> list[Any]:
         return [wr.WeavePanelSummaryTable(table_name=f"tables/{name}") for name in names]
 
-    figures = wr.MediaBrowser(title="figures", media_keys=[f"figures/{name}" for name in FIGURES])
+    def figures(names: Sequence[str]) -> Any:
+        return wr.MediaBrowser(title="figures", media_keys=[f"figures/{name}" for name in names])
+
     maps = wr.MediaBrowser(title="attention maps", media_keys=["attention_maps"])
     training = [
         curve("training loss", y=["train/train_loss"]),
@@ -124,8 +128,8 @@ def _sections() -> list[Any]:
     results = [bars("accuracy", "accuracy"), bars("macro-F1", "macro_f1"), bars("attention support", "support")]
     return [
         section("Comparison", tables(TABLES)),
-        section("Lengths and attention pooling", tables(STUDIES), is_open=False),
-        section("Figures of the analysis", [figures]),
+        section("Lengths and attention pooling", [*tables(STUDIES), figures(DRAWN)], is_open=False),
+        section("Figures of the analysis", [figures(FIGURES)]),
         section("Results by cell", results),
         section("Confusion matrix", [wr.WeavePanelSummaryTable(table_name="confusion_matrix")], is_open=False),
         section("Training", training),

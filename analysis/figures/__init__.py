@@ -59,8 +59,8 @@ CAPTIONS: dict[str, tuple[str, str]] = {
     ),
     "length_generalization": (
         "Length generalization",
-        "Exact match, entropy and peak weight of attention against the test length for each normalizer, one row of "
-        "panels per data set, with the lengths of training shaded.",
+        "Exact match, token accuracy, entropy and peak weight of attention against the test length for each "
+        "normalizer, one row of panels per data set, with the lengths of training shaded.",
     ),
     "time_by_normalizer": (
         "Time by normalizer",

@@ -55,9 +55,15 @@ def test_tables_and_figures_of_the_dashboard_are_among_those_of_an_analysis(comm
     named = [f"tables/{path.stem}" for path in made.tables if f'"tables/{path.stem}"' in text]
     assert len(named) == len(laid["Comparison"]) == 6
     studies = json.dumps(laid["Lengths and attention pooling"])
-    assert len(laid["Lengths and attention pooling"]) == len(dashboard.STUDIES)
+    assert len(laid["Lengths and attention pooling"]) == len(dashboard.STUDIES) + 1
     assert all(f'"tables/{name}"' in studies for name in dashboard.STUDIES)
     assert set(dashboard.STUDIES) <= set(TABLES)
+    drawn = laid["Lengths and attention pooling"][-1]["config"]["mediaKeys"]
+    assert drawn == [f"figures/{study}" for study in dashboard.DRAWN]
+    for study in dashboard.DRAWN:
+        own = find(ROOT / "results" / study)
+        assert own is not None
+        assert study in {path.stem for path in own.figures}
 
 
 @pytest.mark.parametrize(
