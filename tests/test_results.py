@@ -50,6 +50,16 @@ def test_figures_in_words_are_those_of_the_tables(study):
     assert missing(text, numbers(RESULTS / study)) == []
 
 
+@pytest.mark.parametrize(
+    ("section", "study"),
+    [("What the reference sweep says", "reference"), ("Length generalization", "length_generalization")],
+)
+def test_figures_in_the_readme_are_those_of_the_tables(section, study):
+    (text,) = re.findall(rf"^## {section}\n(.*?)^## ", (ROOT / "README.md").read_text(encoding="utf-8"), re.M | re.S)
+    assert FIGURE.search(text)
+    assert missing(text, numbers(RESULTS / study)) == []
+
+
 @pytest.mark.parametrize("study", STUDIES)
 def test_the_code_of_today_gives_every_record_its_fingerprint(study):
     found, broken = records.scan([RESULTS / study / "records"])
