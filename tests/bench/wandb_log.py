@@ -16,7 +16,10 @@ HEADER, BLOCK, FRAME = 7, 32_768, 7
 
 
 def entries(file: Path) -> list[Any]:
-    """Every entry of the log (LevelDB's format): frames of checksum, length and kind, none across a block's end."""
+    """Every entry of the log (LevelDB's format): frames of checksum, length and kind, none across a block's end.
+
+    What a process of W&B's has written in part so far is left out.
+    """
     content, place, parts, found = file.read_bytes(), HEADER, b"", []
     while place + FRAME <= len(content):
         left = BLOCK - place % BLOCK
@@ -24,6 +27,8 @@ def entries(file: Path) -> list[Any]:
             place += left
             continue
         length, kind = struct.unpack_from("<HB", content, place + 4)
+        if place + FRAME + length > len(content):
+            break  # a frame that is still being written
         parts += content[place + FRAME : place + FRAME + length]
         place += FRAME + length
         if kind in (1, 4):  # whole, or the last part
