@@ -5,6 +5,7 @@ counts on it the records that were lost, the results that came out wrong, and th
 fails where anything is lost or wrong, or where no message is shown although the fault is one to be told of.
 """
 
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -13,6 +14,10 @@ from typing import Any
 import pytest
 
 pytest_plugins = ["pytester"]
+
+# Before torch is imported: tests run in as many processes as there are cores, and threads that wait for each other on
+# the same cores take several times as long.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 UNSAID = "none, and none is needed"
 NO_RECORDS = "none at stake"

@@ -199,8 +199,10 @@ def test_every_normalizer_of_the_study_runs_on_every_task(words, name) -> None:
 
 def test_the_quick_study_from_its_command_to_its_tables(command, tmp_path) -> None:
     folder = tmp_path / "records"
-    words = (f"results_dir={folder}", f"data.root={tmp_path / 'data'}", "dataset.test_limit=64")
-    code, out, err = command("experiment=length_generalization_quick", *words)
+    # A quarter of its steps and half of its lengths, without the start of workers.
+    sizes = ("dataset.train_limit=800", "train.warmup=10", "dataset.test_longest=64", "dataset.test_limit=64")
+    words = (f"results_dir={folder}", f"data.root={tmp_path / 'data'}", "parallel=1")
+    code, out, err = command("experiment=length_generalization_quick", *words, *sizes)
     assert (code, err) == (0, "")
     assert "6 of 6 runs are recorded" in out
     analysis = [f"records={folder}", f"out={tmp_path / 'out'}", "analysis=length_generalization", "figures=false"]

@@ -1,6 +1,7 @@
 """The benchmarks: they run, write what they measured, and compare things that compute the same."""
 
 import csv
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from bench.speed import maps, overhead, steps
 from bench.speed.plain import PlainClassifier, endless, topk_by_mask
 from bench.train import Schedule, make_optimizer, step
 from normalizers import REGISTRY, build, topk_softmax
+from tests.bench.helpers import TINY
 
 SMALL = Shape(inputs=50, tokens=6, classes=3, tokens_are_ids=True, dropout=0.0)
 
@@ -31,6 +33,7 @@ def test_every_normalizer_is_timed_beside_softmax(tmp_path: Path, monkeypatch: p
 
 def test_the_seven_are_timed_in_the_classifier(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(steps, "SHAPES", {7: SMALL})
+    monkeypatch.setattr(steps, "ROWS", 2 * steps.BATCH)
     steps.time_steps(tmp_path, {7: 1})
     rows = read(tmp_path / "steps.csv")
     assert [row["normalizer"] for row in rows] == list(steps.SEVEN)
@@ -38,39 +41,59 @@ def test_the_seven_are_timed_in_the_classifier(tmp_path: Path, monkeypatch: pyte
     assert (tmp_path / "steps.md").read_text(encoding="utf-8").count("\n|") == len(rows) + 2
 
 
-@pytest.mark.slow
-def test_the_overhead_is_what_training_leaves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(overhead, "SWEEP", (*overhead.SWEEP, "train.epochs=1"))
-    monkeypatch.setattr(overhead, "FEW", 1)
-    monkeypatch.setattr(overhead, "MANY", 2)
-    overhead.time_overhead(tmp_path)
-    (row,) = read(tmp_path / "overhead.csv")
-    assert float(row["harness"]) == pytest.approx(float(row["run"]) - float(row["measured"]), abs=2e-4)
-    assert float(row["start_up"]) > 0.5
+Sweep = Callable[..., tuple[float, list[overhead.Metrics]]]
 
 
-@pytest.mark.slow
-def test_a_launcher_costs_what_lies_beyond_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(overhead, "SWEEP", (*overhead.SWEEP, "train.epochs=1", "dataset.train_limit=60"))
-    monkeypatch.setattr(overhead, "FEW", 1)
-    monkeypatch.setattr(overhead, "MANY", 2)
-    monkeypatch.setattr(overhead, "WORKERS", 1)
-    monkeypatch.setattr(overhead, "LAUNCHERS", {"pool": ()})
-    overhead.time_launchers(tmp_path)
-    (row,) = read(tmp_path / "launchers.csv")
-    assert row["launcher"] == "pool"
-    assert float(row["itself"]) > 0
-    assert float(row["beyond"]) == pytest.approx(float(row["run"]) - float(row["itself"]), abs=2e-4)
+def sweeps(seconds: Mapping[tuple[str, ...], float], workers: int = 1) -> tuple[Sweep, list[tuple[str, ...]]]:
+    """A stand-in for `overhead._sweep`, and the words it is asked for, of which the first says how many workers.
 
-
-def test_what_watching_costs_is_told_beside_not_watching(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    seconds = {(): 2.0, overhead.TRACKERS["W&B, disabled"]: 2.5, overhead.TRACKERS["W&B, offline"]: 3.0}
+    A sweep takes 5 s to start and, for each run of a worker, the `seconds` of its other words. Of those of a run the
+    training takes 1 s, the pass over the test rows 0.25 s, and the whole run 1.5 s.
+    """
     asked: list[tuple[str, ...]] = []
 
     def sweep(runs: int, *words: str) -> tuple[float, list[overhead.Metrics]]:
         asked.append(words)
-        return 5.0 + runs * seconds[words[1:]], []
+        metrics: overhead.Metrics = {"train_seconds": 1.0, "inference_seconds": 0.25, "wall_seconds": 1.5}
+        return 5.0 + runs / workers * seconds[words[1:]], [metrics] * runs
 
+    return sweep, asked
+
+
+def test_the_overhead_is_what_training_and_evaluation_leave_of_a_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sweep, asked = sweeps({(): 2.0})
+    monkeypatch.setattr(overhead, "_sweep", sweep)
+    overhead.time_overhead(tmp_path)
+    assert asked == [("parallel=1",)] * 2
+    expected = {"start_up": "5.0000", "run": "2.0000", "measured": "1.2500", "harness": "0.7500", "share": "0.3750"}
+    assert read(tmp_path / "overhead.csv") == [expected]
+
+
+def test_a_launcher_costs_what_lies_beyond_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sweep, asked = sweeps({(): 2.0, overhead.LAUNCHERS["ray"]: 3.5}, workers=overhead.WORKERS)
+    monkeypatch.setattr(overhead, "_sweep", sweep)
+    monkeypatch.setattr(overhead, "LAUNCHERS", {name: overhead.LAUNCHERS[name] for name in ("pool", "ray")})
+    overhead.time_launchers(tmp_path)
+    assert {words[0] for words in asked} == {f"parallel={overhead.WORKERS}"}
+    names = ("launcher", "start_up", "run", "itself", "beyond")
+    assert [tuple(row[name] for name in names) for row in read(tmp_path / "launchers.csv")] == [
+        ("pool", "5.0000", "2.0000", "1.5000", "0.5000"),
+        ("ray", "5.0000", "3.5000", "1.5000", "2.0000"),  # the run itself is that of the pool, whose workers are warm
+    ]
+
+
+@pytest.mark.slow
+def test_a_timed_sweep_is_one_whose_runs_are_all_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(overhead, "SWEEP", (*overhead.SWEEP, *TINY))
+    seconds, metrics = overhead._sweep(2, "parallel=1")
+    assert len(metrics) == 2
+    assert sum(run["wall_seconds"] or 0.0 for run in metrics) < seconds
+
+
+def test_what_watching_costs_is_told_beside_not_watching(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sweep, asked = sweeps({(): 2.0, overhead.TRACKERS["W&B, disabled"]: 2.5, overhead.TRACKERS["W&B, offline"]: 3.0})
     monkeypatch.setattr(overhead, "_sweep", sweep)
     overhead.time_tracking(tmp_path)
     assert [words[0] for words in asked] == ["parallel=1"] * 6  # else a run more is a part of a worker's time

@@ -20,7 +20,8 @@ from tests.bench.helpers import raw, results, run
 from tests.bench.wandb_server import KEY, Server, serving
 
 NOWHERE = "http://127.0.0.1:9"
-SOON = 4.0
+SOON = 1.0
+PATIENT = wandb_run.START_SECONDS
 
 Online = Callable[..., dict[str, object]]
 
@@ -28,8 +29,6 @@ Online = Callable[..., dict[str, object]]
 @pytest.fixture
 def online(tmp_path: Path, tiny: tuple[str, ...], fresh_wandb: None, monkeypatch: pytest.MonkeyPatch) -> Online:  # noqa: ARG001
     """The configuration of a run that is tracked at the server of this address, with a key."""
-    monkeypatch.setattr(wandb_run, "START_SECONDS", SOON)
-    monkeypatch.setattr(wandb_run, "END_SECONDS", SOON)
 
     def make(url: str, *words: str) -> dict[str, object]:
         monkeypatch.setenv("WANDB_BASE_URL", url)
@@ -40,6 +39,16 @@ def online(tmp_path: Path, tiny: tuple[str, ...], fresh_wandb: None, monkeypatch
         }
 
     return make
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every wait for a server, W&B's own for the content of a table among them, ends after `SOON`."""
+    import wandb
+
+    monkeypatch.setattr(wandb_run, "START_SECONDS", SOON)
+    monkeypatch.setattr(wandb_run, "END_SECONDS", SOON)
+    monkeypatch.setattr(wandb.Api, "_HTTP_TIMEOUT", SOON)
 
 
 def test_a_server_is_told_what_the_record_holds(online: Online) -> None:
@@ -56,6 +65,7 @@ def test_a_server_is_told_what_the_record_holds(online: Online) -> None:
         assert server.artifacts == ["run_table"]  # the confusion matrix, asked for no images
 
 
+@pytest.mark.usefixtures("impatient")
 @pytest.mark.parametrize("behaviour", ["500", "401", "silent", "nowhere"])
 def test_a_server_that_fails_leaves_the_run_whole_and_its_data_here(
     online: Online, tmp_path: Path, capfd: pytest.CaptureFixture[str], behaviour: str
@@ -69,11 +79,13 @@ def test_a_server_that_fails_leaves_the_run_whole_and_its_data_here(
     assert [logged.run.run_id for logged in wandb_log.runs(tmp_path / "w")] == [first.fingerprint] * 2
 
 
+@pytest.mark.usefixtures("impatient")
 def test_a_server_lost_on_the_way_is_not_waited_for_long(
     online: Online, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     with serving("answers") as server:
         typed = validate(online(server.url))
+        monkeypatch.setattr(wandb_run, "START_SECONDS", PATIENT)
         record = lose_after_start(server, monkeypatch, typed)
     assert record.status == "completed"
     said = capfd.readouterr().err
@@ -89,6 +101,7 @@ def test_a_server_lost_on_the_way_is_not_waited_for_long(
     assert list(not_sent(tmp_path / "w")) == []
 
 
+@pytest.mark.usefixtures("impatient")
 def test_what_was_kept_offline_is_sent_by_the_command_named_and_twice_is_one_run(
     online: Online, tmp_path: Path
 ) -> None:
