@@ -7,6 +7,7 @@ and training makes more of them, so the result must lie within `bench.tolerance`
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -157,4 +158,10 @@ def _configuration(old: Record, overrides: list[str], conf: Path) -> RunConfig:
     how = {"threads": origin.get("threads", 1), "compile": origin.get("compiled", False)}
     how["device"] = "cpu" if origin.get("device") == "cpu" else "auto"
     words = ["dataset=digits", "normalizer=softmax", *(f"{key}={value}" for key, value in how.items()), *overrides]
-    return validate(composed(conf, *words) | {name: old.config[name] for name in RECORDED if name in old.config})
+    return validate(_composed(conf, *words) | {name: old.config[name] for name in RECORDED if name in old.config})
+
+
+@cache
+def _composed(conf: Path, *words: str) -> dict[str, Any]:
+    """`composed`, once for all records that were carried out alike."""
+    return composed(conf, *words)

@@ -68,9 +68,8 @@ def test_figures_in_the_readme_are_those_of_the_tables(section, study):
 def test_the_code_of_today_gives_every_record_its_fingerprint(study):
     found, broken = records.scan([RESULTS / study / "records"])
     assert broken == []
-    by_cell = {record.cell: record for _, record in found}  # a seed of each: composing a configuration takes a while
-    assert len(by_cell) >= 7
-    for record in by_cell.values():
+    assert len(found) >= 150
+    for _, record in found:
         identity = identify(_configuration(record, [], ROOT / "conf"), record.provenance["data_hash"])
         assert identity == Identity(record.fingerprint, record.cell, record.setting)
 
