@@ -21,7 +21,7 @@ METRICS = (
 )
 PROVENANCE = (
     *("code_version", "code_dirty", "torch", "python", "numpy", "cpu", "threads", "kernel", "compiled", "device"),
-    "data_hash",
+    *("data_hash", *mixtures.SOURCES),
 )
 KEY = ["dataset", "normalizer", "seed"]
 COLUMNS = [*KEY, *METRICS, *PROVENANCE, "setting", "cell", "fingerprint", "notes", "path"]
@@ -38,7 +38,8 @@ class Runs:
 
     `frame`: one row per completed run, sorted by data set, normalizer and seed, with the columns KEY, METRICS (float,
     NaN where absent; seconds, MiB), PROVENANCE (text, None where absent), setting, cell, fingerprint, notes and path.
-    `failed`: keys of runs that were tried and gave no result. `warnings`: files left out, one message each.
+    `failed`: keys of runs that were tried and gave no result. `warnings`: files left out, one message each, and runs
+    of one cell, or of two that are compared, that other source code made.
     `by_length`: one row per run and test length, with the columns lengths.COLUMNS; empty where no record has lengths.
     """
 
@@ -129,6 +130,7 @@ def from_records(
     mixtures.refuse_doubles(frame, KEY)
     completed = set(frame[KEY].itertuples(index=False, name=None))
     lost = frozenset({key for key, _, _ in failed} - completed)
+    said += mixtures.source_warnings(frame)
     return Runs(frame, lost, tuple(said), lengths.gathered(tested, frame))
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from bench import ROOT, classification, generalization, inputs, interrupts, provenance
+from bench import ROOT, classification, generalization, inputs, interrupts, parts, provenance
 from bench.allocator import keep_memory
 from bench.attention_model import AttentionModel, Sizes
 from bench.fingerprint import Identity
@@ -72,6 +72,7 @@ def heading(config: RunConfig, identity: Identity, code: Mapping[str, Any]) -> d
         "provenance": {
             **code,
             **provenance.machine(),
+            **parts.source_hashes(config),
             **{"threads": config.threads, "kernel": native.variant(), "compiled": config.compile},
         },
     }

@@ -180,3 +180,45 @@ def test_two_settings_of_one_seed_say_what_differs(build: SimpleNamespace) -> No
     ]
     with pytest.raises(InputError, match="epochs: 1, 2"):
         build.runs_of(records)
+
+
+def made_by(build: SimpleNamespace, **sources: tuple[str | None, ...]) -> list:
+    """Two runs of softmax and two of hae, whose provenance names these sources, one for each run."""
+    cells = [("softmax", 0), ("softmax", 1), ("hae", 0), ("hae", 1)]
+    return [
+        build.make("digits", name, seed, 0.5, provenance={what: values[place] for what, values in sources.items()})
+        for place, (name, seed) in enumerate(cells)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("sources", "said"),
+    [
+        ({"map_source": ("a", "a", "b", "c")}, "digits hae: the normalizer's code was not the same in all runs: "),
+        ({"model_source": ("a", "a", "b", "b")}, "digits: the model's code was not the same in all runs: "),
+        ({"data_source": ("a", "b", "b", "b")}, "digits: the code that builds the data set was not the same in all"),
+    ],
+)
+def test_a_cell_or_comparison_of_runs_that_other_source_made_is_warned_of(
+    build: SimpleNamespace, sources: dict, said: str
+) -> None:
+    runs = build.runs_of(made_by(build, **sources))
+    assert len(runs.warnings) == 1
+    assert runs.warnings[0].startswith(said)
+    assert "1 run of " in runs.warnings[0] or "2 runs of a (softmax), such as " in runs.warnings[0]
+    assert ".json" in runs.warnings[0]
+
+
+@pytest.mark.parametrize(
+    "sources",
+    [
+        {"map_source": ("a", "a", "b", "b"), "model_source": ("c",) * 4, "data_source": ("d",) * 4},
+        {"map_source": ("a", None, "b", None), "model_source": ("c", None, None, "c")},
+        {},
+    ],
+    ids=["the same", "not recorded in all", "not recorded"],
+)
+def test_runs_of_one_source_or_of_none_that_is_recorded_are_not_warned_of(
+    build: SimpleNamespace, sources: dict
+) -> None:
+    assert build.runs_of(made_by(build, **sources)).warnings == ()

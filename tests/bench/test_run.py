@@ -106,7 +106,7 @@ def test_a_normalizer_without_alpha_has_none_and_top_k_has_the_support_it_impose
 
 def test_provenance_names_code_packages_and_hardware(hae: Record) -> None:
     keys = "code_version code_dirty python torch numpy scikit_learn hydra_core system cpu "
-    keys += "threads kernel compiled data_hash device"
+    keys += "threads kernel compiled data_hash device map_source model_source data_source"
     assert set(hae.provenance) == set(keys.split())
     assert hae.provenance["torch"] == importlib.metadata.version("torch")
     assert hae.provenance["code_version"] == CODE["code_version"]
