@@ -1,5 +1,6 @@
 """What may stand in one frame, and what is refused or left out with its file named."""
 
+import json
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -167,10 +168,25 @@ def test_a_source_of_another_kind_is_refused(tmp_path: Path) -> None:
         frame.load([tmp_path / "x.txt"])
 
 
-@pytest.mark.parametrize("accuracy", [87.5, -0.01, 1e300])
-def test_an_accuracy_that_is_no_share_of_1_is_refused(build: SimpleNamespace, accuracy: float) -> None:
-    with pytest.raises(InputError, match=r"digits-softmax-0.json: accuracy is .* a percentage must be divided by 100"):
-        build.runs_of([build.make("digits", "softmax", 0, accuracy)])
+IMPOSSIBLE = [
+    *(("accuracy", value, "a share of 1; a percentage must be divided by 100") for value in (87.5, -0.01, 1e300)),
+    ("validation_accuracy", 83.0, "a share of 1; a percentage must be divided by 100"),
+    ("support", 7.5, "a share of 1; a percentage must be divided by 100"),
+    ("train_seconds", -5.0, "a number of seconds, 0 or more"),
+]
+
+
+@pytest.mark.parametrize(("name", "value", "domain"), IMPOSSIBLE)
+def test_a_record_with_an_impossible_number_is_refused(
+    build: SimpleNamespace, records_dir: Path, name: str, value: float, domain: str
+) -> None:
+    [path] = build.save(records_dir, build.make("digits", "softmax", 9, 0.5))
+    content = json.loads(path.read_text(encoding="utf-8"))
+    content["metrics"][name] = value
+    path.write_text(json.dumps(content), encoding="utf-8")
+    with pytest.raises(InputError) as refused:
+        frame.load([records_dir])
+    assert str(refused.value) == f"{path}: metrics.{name} is {value:g}, which is not {domain}"
 
 
 def test_two_settings_of_one_seed_say_what_differs(build: SimpleNamespace) -> None:
