@@ -167,10 +167,9 @@ def lock(results_dir: Path, fingerprint: str, *, wait: bool) -> "FileLock":
 
     Taking it raises filelock.Timeout where another process has it and it may not `wait`.
     """
-    from filelock import FileLock  # here, because whoever only reads needs none
+    from datasets.locks import lock  # here, because whoever only reads needs none
 
-    (results_dir / LOCKS).mkdir(parents=True, exist_ok=True)
-    return FileLock(results_dir / LOCKS / f"{fingerprint}.lock", timeout=-1 if wait else 0)
+    return lock(results_dir / LOCKS / f"{fingerprint}.lock", timeout=-1 if wait else 0)
 
 
 def apart(record: Record, path: Path, results_dir: Path) -> Path:
