@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 KEYS = (
     *("results_dir", "data.root", "tracker.dir", "hydra.launcher.folder"),
@@ -24,14 +25,23 @@ def quoted(word: str) -> str:
     return f"{key}={in_quotes(value)}"
 
 
+def divided(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
+    """The overrides KEY=VALUE and the paths among the `arguments` of a command.
+
+    A word with `=` is a path where that path exists, or where a slash comes before the `=`.
+    """
+    overrides = [word for word in arguments if "=" in word.partition("/")[0] and not Path(word).exists()]
+    return overrides, [word for word in arguments if word not in overrides]
+
+
 def notices(arguments: Sequence[str]) -> Iterator[str]:
     """What is to be said of command-line words of a sweep: a comma in a path lists nothing, unlike in other values."""
     if not {"-m", "--multirun"} & set(arguments) and not any(word.startswith("experiment=") for word in arguments):
         return
     for word in arguments:
         key, _, value = word.partition("=")
-        if quoted(word) != word and "," in re.sub(r"\$\{[^}]*\}", "", value):
-            yield f"{word} is one folder; to sweep over several write {key}=choice({value})"
+        if quoted(word) != word and not Path(value).exists() and "," in re.sub(r"\$\{[^}]*\}", "", value):
+            yield f"{word} is one folder; a sweep over several is written {key}=choice(A,B)"
 
 
 def in_quotes(value: str) -> str:

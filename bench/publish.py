@@ -14,6 +14,7 @@ from bench import records
 from bench.comparison import Comparison, find, log
 from bench.errors import ConfigError, suggest
 from bench.fingerprint import PROTOCOL, identify
+from bench.folders import divided
 from bench.launcher import composed
 from bench.logged import described, history, summary
 from bench.records import Record
@@ -90,8 +91,8 @@ def _protocol(record: Record, base: dict[str, object]) -> list[str]:
 
 def _read(arguments: Sequence[str], conf: Path) -> tuple[list[Path], RunConfig, dict[str, object]]:
     """The folders, the configuration whose tracker and tags count, and a whole one for the rest of a record's."""
-    words = [word for word in arguments if "=" in word and not Path(word).exists()]
-    folders = [Path(word) for word in arguments if word not in words]
+    words, paths = divided(arguments)
+    folders = [Path(path) for path in paths]
     for word in words:
         key = word.partition("=")[0]
         if key not in KEYS:

@@ -1,9 +1,11 @@
 """Completion of the command line in bash."""
 
+import os
 import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -15,7 +17,8 @@ Command = Callable[..., tuple[int, str, str]]
 @pytest.mark.parametrize(
     ("line", "found", "absent"),
     [
-        ("python -m bench data", {"dataset=", "data."}, "seed="),
+        ("python -m bench data", {"dataset="}, "seed="),
+        ("python -m bench dataset=digits normalizer=hae data", {"dataset=", "data."}, "seed="),
         ("python3 -m bench -m dataset=digits normalizer=topk", {"normalizer=topk", "normalizer=topk_4"}, "softmax"),
         ("/a/b/python -m bench hydra/launcher=", {"hydra/launcher=ray", "hydra/launcher=pool"}, "seed="),
         ("python -m bench dataset=digits normalizer=softmax train.", {"train.epochs=", "train.clip_norm="}, "seed="),
@@ -42,7 +45,9 @@ def test_what_cannot_be_completed_is_refused(
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash here")
-def test_bash_completes_the_command_line_without_loading_torch(command: Command) -> None:
+def test_bash_completes_the_command_line_without_loading_torch(command: Command, tmp_path: Path) -> None:
+    (tmp_path / "torch.py").write_text("raise SystemExit('torch was loaded')", encoding="utf-8")
+    environment = os.environ | {"PYTHONPATH": str(tmp_path)}
     _, script, _ = command("-sc", "install=bash")
     _, away, _ = command("-sc", "uninstall=bash")
     words = [sys.executable, "-m", "bench", "dataset=dig"]
@@ -53,6 +58,8 @@ def test_bash_completes_the_command_line_without_loading_torch(command: Command)
         *("COMP_LINE='python setup.py x'", "COMP_POINT=17", "_normbench_complete", 'echo "other: ${COMPREPLY[*]}"'),
         *(away, "type -t _normbench_complete || echo removed"),
     ]
-    done = subprocess.run(["bash", "-c", "\n".join(lines)], capture_output=True, text=True, timeout=TIMEOUT, check=True)
+    done = subprocess.run(
+        ["bash", "-c", "\n".join(lines)], capture_output=True, text=True, timeout=TIMEOUT, check=True, env=environment
+    )
     assert done.stdout == "found: dataset=digits\nother: \nremoved\n"
     assert done.stderr == ""

@@ -1,10 +1,12 @@
 """Paths on the command line mean what is written."""
 
+from pathlib import Path
+
 import pytest
 from hydra import compose, initialize_config_dir
 from hydra.core.override_parser.overrides_parser import OverridesParser
 
-from bench.folders import KEYS, notices, quoted
+from bench.folders import KEYS, divided, notices, quoted
 from tests.bench.helpers import CONF
 
 PATHS = [
@@ -42,9 +44,18 @@ def test_what_is_quoted_or_no_path_stays_as_it_is(word: str) -> None:
     assert quoted(word) == word
 
 
+def test_records_and_folders_with_an_equals_sign_are_paths_and_the_rest_are_overrides(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("a=b").mkdir()
+    words = ["a=b", "r/hae/seed=0-x.json", "data.root=/d", "device=cpu", "r"]
+    assert divided(words) == (["data.root=/d", "device=cpu"], ["a=b", "r/hae/seed=0-x.json", "r"])
+
+
 def test_a_comma_in_the_folder_of_a_sweep_is_told_of() -> None:
     words = ["-m", "results_dir=a,b", "data.root=${oc.env:ROOT,data}", "seed=1,2"]
     assert list(notices(words)) == [
-        "results_dir=a,b is one folder; to sweep over several write results_dir=choice(a,b)"
+        "results_dir=a,b is one folder; a sweep over several is written results_dir=choice(A,B)"
     ]
     assert list(notices(words[1:])) == []
