@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from bench.launcher import composed
 from bench.sweep import sweep
-from tests.bench.helpers import ROOT, finish, raw, recorded, results, start
+from tests.bench.helpers import CONF, ROOT, finish, raw, recorded, results, start
 
 Command = Callable[..., tuple[int, str, str]]
 
@@ -89,6 +90,19 @@ def test_help_says_what_can_be_set_and_where_a_plus_is_needed(command: Command) 
     _, out, _ = command("--help")
     for part in ("+hydra.launcher.options.nice=100", "results_dir=choice(", "normalizer=topk normalizer.ratio=0.3"):
         assert part in out
+    content = composed(
+        CONF, "dataset=digits", "normalizer=topk", "normalizer.ratio=0.3", 'tracker.project="a(b"', "tracker=wandb"
+    )
+    assert (content["normalizer"]["ratio"], content["tracker"]["project"]) == (0.3, "a(b")
+    slurm = (
+        "dataset=digits",
+        "normalizer=softmax",
+        "hydra/launcher=submitit_slurm",
+        "+hydra.launcher.options.nice=100",
+    )
+    code, out, _ = command(*slurm, "--cfg", "hydra")
+    assert code == 0
+    assert "    options:\n      nice: 100\n" in out
 
 
 def test_the_configuration_is_shown_whole_and_nothing_is_run(command: Command) -> None:
