@@ -19,7 +19,7 @@ from bench.launcher import composed
 from bench.logged import described, history, summary
 from bench.records import Record
 from bench.schema import RunConfig, TrackerConfig, validate
-from bench.wandb_run import close_run, first_line, open_run, say, unreachable
+from bench.wandb_run import check_environment, close_run, first_line, open_run, say, unreachable
 from bench.wandb_sweep import not_sent
 
 KEYS = [*(f"tracker.{name}" for name in TrackerConfig.model_fields if name != "kind"), "tags"]
@@ -39,6 +39,7 @@ def publish(arguments: Sequence[str], conf: Path) -> int:
         print(f"{error}; left out", file=sys.stderr)
     if not found and not comparisons:
         raise ConfigError(f"publish: no record and no analysis in {', '.join(map(str, folders))}")
+    check_environment()
     if config.tracker.mode == "online" and (reason := unreachable()):
         say(f"{reason}, so runs are kept offline")
         config = config.model_copy(update={"tracker": config.tracker.model_copy(update={"mode": "offline"})})

@@ -1,5 +1,6 @@
 """Names within what Weights & Biases takes."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -7,10 +8,14 @@ import pytest
 import wandb
 from pydantic import TypeAdapter, ValidationError
 
+from bench import records
 from bench.comparison import Comparison
 from bench.logged import described
 from bench.wandb_limits import NAME, TAG, ProjectName, Tag, run_id, shortened
+from bench.wandb_run import check_environment
 from tests.bench.test_logged import record
+
+Command = Callable[..., tuple[int, str, str]]
 
 
 def settings(said: dict[str, Any]) -> wandb.Settings:
@@ -58,6 +63,35 @@ def test_an_analysis_in_a_folder_with_a_long_name_fits(tmp_path: Path) -> None:
     assert first != second
     assert len(f"records-{first}") <= NAME
     assert len(f"analysis/{first}") <= NAME
+
+
+@pytest.mark.usefixtures("fresh_wandb")
+@pytest.mark.parametrize(
+    ("name", "value", "reason"),
+    [
+        ("WANDB_TAGS", "a,,b", "Tag at index 1 is empty"),
+        ("WANDB_TAGS", "t" * 65, "is 65 characters"),
+        ("WANDB_PROJECT", "a/b", "Invalid project name 'a/b'"),
+        ("WANDB_MODE", "sometimes", "Input should be "),
+    ],
+)
+def test_what_the_environment_has_and_wandb_refuses_is_refused_before_training(
+    command: Command, tiny: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, name: str, value: str, reason: str
+) -> None:
+    run = ("dataset=digits", "normalizer=softmax", *tiny, "results_dir=r")
+    monkeypatch.setenv(name, value)
+    code, out, err = command(*run, "tracker=wandb")
+    assert (code, out) == (2, "")
+    assert err.startswith(f"error: the environment variable {name}={value}: ")
+    assert reason in err
+    assert list(records.files(Path("r"))) == []
+
+
+@pytest.mark.usefixtures("fresh_wandb")
+def test_an_environment_that_wandb_takes_passes_and_a_key_is_never_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {"TAGS": "a,b", "PROJECT": "p", "MODE": "offline", "API_KEY": "/", "UNKNOWN": "/"}.items():
+        monkeypatch.setenv(f"WANDB_{name}", value)
+    assert check_environment() is None
 
 
 @pytest.mark.parametrize("name", ["a/b", "a b:c", "100%", "p" * 129, ""])
