@@ -16,11 +16,14 @@ class _Lossy(io.FileIO):
     Every write is tried anew, so that a log on a disk that has room again goes on.
     """
 
+    reader_gone = False
+
     def write(self, data: object) -> int:
         """The number of bytes written or dropped."""
         try:
             written = super().write(data)  # type: ignore[arg-type]
-        except OSError:
+        except OSError as error:
+            self.reader_gone |= isinstance(error, BrokenPipeError)
             written = None
         return memoryview(data).nbytes if written is None else written  # type: ignore[arg-type]
 
@@ -51,6 +54,12 @@ def tolerant(descriptor: int, like: TextIO | None = None) -> TextIO:
             like.flush()
     raw = io.BufferedWriter(_Lossy(descriptor, "w", closefd=False))
     return io.TextIOWrapper(raw, encoding, "backslashreplace", line_buffering=not buffered)
+
+
+def reader_gone() -> bool:
+    """True once the reader of standard output went away, as `head` does; for commands that do nothing but print."""
+    raw = getattr(getattr(sys.stdout, "buffer", None), "raw", None)
+    return isinstance(raw, _Lossy) and raw.reader_gone
 
 
 def _occupy(descriptor: int) -> None:

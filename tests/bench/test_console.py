@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,18 +16,19 @@ import pytest
 from bench import pool
 from bench.console import make_tolerant, tolerant
 from bench.launchers.batch import Batch
+from bench.state import Run, State
+from bench.status import status
 from tests.bench.helpers import ROOT, TIMEOUT, recorded
 
 FULL = Path("/dev/full")
 needs_full = pytest.mark.skipif(not FULL.exists(), reason="this system has no /dev/full")
 
 
-def call(words: Sequence[str], cwd: Path, command: Sequence[str] = (), **streams: Any) -> int:
-    """The exit code of `python -m bench WORDS` in `cwd`, or of another `command`. Nothing may be said on a pipe."""
-    command = command or [sys.executable, "-m", "bench", *words]
-    done = subprocess.run(
-        command, cwd=cwd, env=os.environ | {"PYTHONPATH": str(ROOT)}, timeout=TIMEOUT, check=False, **streams
-    )
+def call(words: Sequence[str], cwd: Path, environment: Mapping[str, str] | None = None, **streams: Any) -> int:
+    """The exit code of `python -m bench WORDS` in `cwd`. Nothing may be said on a pipe for standard error."""
+    command = [sys.executable, "-m", "bench", *words]
+    everything = os.environ | {"PYTHONPATH": str(ROOT)} | dict(environment or {})
+    done = subprocess.run(command, cwd=cwd, env=everything, timeout=TIMEOUT, check=False, **streams)
     assert not done.stderr
     return done.returncode
 
@@ -114,10 +115,15 @@ def test_printing_never_fails_in_workers_and_jobs(begin: Callable[[], None], mon
 
 
 @pytest.mark.parametrize("closed", [">&-", "<&- >&- 2>&-"])
-def test_a_command_whose_streams_are_closed_does_its_work(tmp_path: Path, closed: str) -> None:
-    (tmp_path / "records").mkdir()
-    shell = f'exec "$0" -m bench status records {closed}'
-    assert call([], tmp_path, command=["sh", "-c", shell, sys.executable]) == 0
+def test_nothing_is_printed_into_a_file_where_the_streams_are_closed(tmp_path: Path, closed: str) -> None:
+    program = (
+        "import os; from bench.console import make_tolerant; make_tolerant(); file = open('record', 'w'); "
+        "print('lost', flush=True); os.write(1, b'lost'); file.write('kept'); file.close()"
+    )
+    shell = ["sh", "-c", f'exec "$0" -c "$1" {closed}', sys.executable, program]
+    done = subprocess.run(shell, cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(ROOT)}, timeout=TIMEOUT, check=False)
+    assert done.returncode == 0
+    assert (tmp_path / "record").read_text(encoding="utf-8") == "kept"
 
 
 def test_a_reader_that_goes_away_does_not_end_a_command(tmp_path: Path) -> None:
@@ -125,6 +131,33 @@ def test_a_reader_that_goes_away_does_not_end_a_command(tmp_path: Path) -> None:
     os.close(reader)
     assert call(["status", "."], tmp_path, stdout=writer, stderr=subprocess.PIPE) == 0
     os.close(writer)
+
+
+def test_a_table_that_nobody_reads_any_more_is_watched_no_longer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks = []
+
+    def look(*_: object) -> State:
+        looks.append(1)
+        assert len(looks) < 10, "it looks again and again"
+        return State(runs={tmp_path / "r": Run(("digits", "softmax"), "0", "f")})
+
+    reader, writer = os.pipe()
+    monkeypatch.setattr("bench.status.look", look)
+    monkeypatch.setattr(sys, "stdout", tolerant(writer))
+    os.close(reader)
+    assert status([str(tmp_path), "watch=0.001"]) == 0
+    os.close(writer)
+    assert len(looks) == 1
+
+
+def test_a_command_prints_names_that_the_encoding_lacks(tmp_path: Path) -> None:
+    (tmp_path / "ünï").mkdir()
+    with (tmp_path / "log").open("wb") as log:
+        environment = {"PYTHONIOENCODING": "ascii"}
+        assert call(["status", "ünï"], tmp_path, environment, stdout=log, stderr=subprocess.PIPE) == 0
+    assert (tmp_path / "log").read_bytes() == b"\\xfcn\\xef: no run is recorded here yet\n"
 
 
 @needs_full
