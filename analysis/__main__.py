@@ -15,7 +15,7 @@ from pydantic import BaseModel
 
 from analysis.console import silence
 from analysis.errors import InputError, near
-from analysis.overrides import explained, quoted
+from analysis.overrides import explained, for_hydra
 from analysis.settings import PowerSettings, Settings, validated
 
 CONF = Path(__file__).resolve().parent.parent / "conf"
@@ -84,7 +84,7 @@ def composed(words: Sequence[str], name: str, model: type[BaseModel]) -> DictCon
     def keep(config: DictConfig) -> None:
         found.append(config)
 
-    sys.argv[1:] = [quoted(word) for word in words]
+    sys.argv[1:] = [for_hydra(word) for word in words]
     # Hydra then raises its refusals instead of printing and ending with status 1, so that they can be explained here.
     os.environ["HYDRA_FULL_ERROR"] = "1"
     try:

@@ -5,13 +5,14 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from bench import ROOT, shadowing
+from bench import ROOT, console, shadowing
 
 CONF = ROOT / "conf"
 
 
 def main() -> int:
     """Carry out the command line; returns the exit code, 2 where it cannot be carried out as it stands."""
+    console.make_tolerant()
     try:
         shadowing.check()
     except ImportError as error:
@@ -124,18 +125,25 @@ COMMANDS = {
 
 def _run() -> int:
     """One run or a sweep, as Hydra composes it from the command line."""
+    from bench import completion
+
+    if completion.asked(sys.argv[1:]):
+        return completion.complete(sys.argv[1:], CONF)
     sys.path.append(str(ROOT / "bench" / "plugins"))
     import hydra
     from hydra.core.hydra_config import HydraConfig
     from omegaconf import DictConfig
 
-    from bench import overrides
+    from bench import folders, overrides
     from bench.errors import ConfigError
     from bench.launcher import plain
     from bench.sweep import sweep
 
+    typed_in = Path.cwd()
+
     @hydra.main(config_path=str(CONF), config_name="config", version_base="1.3")
     def run(config: DictConfig) -> None:
+        os.chdir(typed_in)  # with hydra.job.chdir=true Hydra went elsewhere; folders mean what their words meant
         try:
             launcher = HydraConfig.get().runtime.choices["hydra/launcher"]
             if launcher != "pool":
@@ -151,8 +159,11 @@ def _run() -> int:
     if len(sys.argv) == 1 or {"--help", "-h"} & set(sys.argv):
         # Hydra composes a configuration to print its help, and the choices it needs are the reader's to make.
         sys.argv = [sys.argv[0], "--help", "dataset=digits", "normalizer=softmax"]
+    overrides.check_flags(sys.argv[1:])
     overrides.check(sys.argv[1:], CONF)
-    sys.argv[1:] = overrides.forced(sys.argv[1:], CONF)
+    for notice in folders.notices(sys.argv[1:]):
+        print(f"notice: {notice}", file=sys.stderr)
+    sys.argv[1:] = overrides.for_hydra(sys.argv[1:], CONF)
     try:
         run()
     except hydra.errors.HydraException as error:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bench.records import Record
+from bench.wandb_limits import NAME, shortened
 from bench.wandb_run import close_run, open_run
 
 if TYPE_CHECKING:
@@ -39,8 +40,8 @@ class Comparison:
 
     @property
     def name(self) -> str:
-        """The folder's own name."""
-        return re.sub(r"[^\w.-]", "_", self.folder.resolve().name)
+        """The folder's own name, with room for what is put before it."""
+        return shortened(re.sub(r"[^\w.-]", "_", self.folder.resolve().name), NAME - len("analysis/"))
 
 
 def find(folder: Path) -> Comparison | None:

@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import urlparse
 
 from bench.errors import ConfigError, suggest
+from bench.wandb_limits import NAME
 from bench.wandb_run import first_line, unreachable
 
 USAGE = "python -m bench dashboard ENTITY/PROJECT [save=FILE] [view=URL]"
@@ -72,6 +73,9 @@ def _read(arguments: Sequence[str]) -> tuple[dict[str, str], str, str]:
     if len(names) != 1 or not re.fullmatch(r"[\w.-]+/[\w.-]+", names[0]):
         raise ConfigError(f"dashboard needs one ENTITY/PROJECT, as in the address of the project: {USAGE}")
     entity, _, project = names[0].partition("/")
+    for part in (entity, project):
+        if len(part) > NAME:
+            raise ConfigError(f"dashboard: {part} has {len(part)} characters, and W&B takes {NAME}")
     if "view" in options and urlparse(options["view"]).path.strip("/") != names[0]:
         raise ConfigError(
             f"dashboard: view={options['view']} is no address of {names[0]}, which would be left as it is; give the "

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -88,7 +89,8 @@ def _data(config: RunConfig, conf: Path, arguments: Sequence[str]) -> Iterator[F
             )
     for name in sorted(path.stem for path in (conf / "dataset").glob("*.yaml")):
         if _config(conf, name, arguments).dataset.source not in there:
-            yield Finding(f"data {name}", f"not prepared in {root}", LACK, f"python -m bench data {name}")
+            command = shlex.join(["python", "-m", "bench", "data", name, *arguments])
+            yield Finding(f"data {name}", f"not prepared in {root}", LACK, command)
 
 
 def _disk(config: RunConfig) -> Iterator[Finding]:

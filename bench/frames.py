@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from bench import inputs
 from bench.allocator import keep_memory
 from bench.arithmetic import Forward
+from bench.folders import divided
 from bench.launcher import composed
 from bench.measure import MAP_ROWS, attention_map
 from bench.run import choose_device, make_model
@@ -38,11 +39,11 @@ def frames(arguments: Sequence[str], conf: Path) -> int:
 
     Raises ConfigError for a run whose epochs are not one step each, or whose normalizer learns no q.
     """
-    folders = [word for word in arguments if "=" not in word]
+    words, folders = divided(arguments)
     if len(folders) > 1:
         raise ConfigError(f"frames go into one folder, not into {' and '.join(folders)}")
     folder = Path(folders[0] if folders else "results/attention_pooling")
-    config = validate(composed(conf, *USUAL, *(word for word in arguments if "=" in word)))
+    config = validate(composed(conf, *USUAL, *words))
     try:
         content = watched(config)
     except DataError as error:

@@ -16,6 +16,7 @@ from hydra.types import HydraContext, TaskFunction
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
+from bench import overrides
 from bench.schema import ConfigError
 from bench.sweep import sweep
 from normalizers import REGISTRY
@@ -38,10 +39,17 @@ def plain(config: DictConfig) -> dict[str, Any]:
 
 
 def composed(conf: Path, *words: str) -> dict[str, Any]:
-    """The resolved configuration that the overrides `words` give, for commands that Hydra does not start."""
+    """The resolved configuration that the overrides `words` give, for commands that Hydra does not start.
+
+    Raises ConfigError where one of them is no override of the configuration in the folder `conf`.
+    """
+    overrides.check(words, conf)
     GlobalHydra.instance().clear()
-    with initialize_config_dir(str(conf), version_base="1.3"):
-        return plain(compose("config", list(words)))
+    try:
+        with initialize_config_dir(str(conf), version_base="1.3"):
+            return plain(compose("config", overrides.for_hydra(words, conf)))
+    except HydraException as error:
+        raise ConfigError(str(error)) from error
 
 
 def _write_reals(config: DictConfig) -> None:
@@ -99,10 +107,10 @@ class PoolLauncher(Launcher):
             result.append(content)
         return result
 
-    def _compose_one(self, overrides: tuple[str, ...]) -> dict[str, Any]:
+    def _compose_one(self, words: tuple[str, ...]) -> dict[str, Any]:
         assert self.hydra_context is not None
         assert self.config is not None
         try:
-            return plain(self.hydra_context.config_loader.load_sweep_config(self.config, list(overrides)))
+            return plain(self.hydra_context.config_loader.load_sweep_config(self.config, list(words)))
         except HydraException as error:
-            raise ConfigError(f"{error} (in the job {' '.join(overrides)})") from error
+            raise ConfigError(f"{error} (in the job {' '.join(words)})") from error

@@ -8,6 +8,7 @@ from omegaconf import OmegaConf
 
 from bench import ROOT
 from bench.records import Record
+from bench.wandb_limits import TAG, run_id, shortened
 
 BY_LENGTH = "by_length"
 """What a record says of each length that a model was tested at."""
@@ -20,16 +21,17 @@ def described(content: Mapping[str, Any], tags: Sequence[str]) -> dict[str, Any]
     """Arguments of `wandb.init` that say which run this is; `content` is a record, or `bench.run.heading`.
 
     The id is the fingerprint, so that what is sent twice is one run; the group holds the other seeds of its cell.
+    Names longer than W&B takes are shortened.
     """
     dataset, normalizer = content["dataset"], content["normalizer"]
     words = [dataset, normalizer, *tags, *(f"family-{name}" for name in families(dataset, tags))]
     identity = {name: content[name] for name in ("cell", "setting")}
     return {
-        "id": content["fingerprint"],
-        "name": f"{dataset}/{normalizer}/seed={content['seed']}",
-        "group": f"{dataset}/{normalizer} {content['cell']}",
+        "id": run_id(content["fingerprint"]),
+        "name": shortened(f"{dataset}/{normalizer}/seed={content['seed']}"),
+        "group": shortened(f"{dataset}/{normalizer} {content['cell']}"),
         "job_type": "run",
-        "tags": list(dict.fromkeys(words)),
+        "tags": list(dict.fromkeys(shortened(word, TAG) for word in words)),
         "config": {**content["config"], **identity, "provenance": content["provenance"]},
     }
 

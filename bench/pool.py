@@ -12,7 +12,7 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 from typing import Any
 
-from bench import interrupts
+from bench import console, interrupts
 from bench.plan import Job
 from bench.work import Outcome, carry_out, write_lost
 
@@ -104,6 +104,7 @@ def _stop(busy: list[tuple[SpawnProcess, Connection]], idle: list[tuple[SpawnPro
 
 def _work(pipe: Connection) -> None:
     """A worker's life: jobs come in, outcomes go out, until the pipe closes."""
+    console.make_tolerant()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal sends it to all; the parent decides
     interrupts.listen(signal.SIGTERM)
     threading.Thread(target=_end_with_parent, daemon=True).start()

@@ -14,11 +14,12 @@ from bench import records
 from bench.comparison import Comparison, find, log
 from bench.errors import ConfigError, suggest
 from bench.fingerprint import PROTOCOL, identify
+from bench.folders import divided
 from bench.launcher import composed
 from bench.logged import described, history, summary
 from bench.records import Record
 from bench.schema import RunConfig, TrackerConfig, validate
-from bench.wandb_run import close_run, first_line, open_run, say, unreachable
+from bench.wandb_run import check_environment, close_run, first_line, open_run, say, unreachable
 from bench.wandb_sweep import not_sent
 
 KEYS = [*(f"tracker.{name}" for name in TrackerConfig.model_fields if name != "kind"), "tags"]
@@ -38,6 +39,7 @@ def publish(arguments: Sequence[str], conf: Path) -> int:
         print(f"{error}; left out", file=sys.stderr)
     if not found and not comparisons:
         raise ConfigError(f"publish: no record and no analysis in {', '.join(map(str, folders))}")
+    check_environment()
     if config.tracker.mode == "online" and (reason := unreachable()):
         say(f"{reason}, so runs are kept offline")
         config = config.model_copy(update={"tracker": config.tracker.model_copy(update={"mode": "offline"})})
@@ -90,8 +92,8 @@ def _protocol(record: Record, base: dict[str, object]) -> list[str]:
 
 def _read(arguments: Sequence[str], conf: Path) -> tuple[list[Path], RunConfig, dict[str, object]]:
     """The folders, the configuration whose tracker and tags count, and a whole one for the rest of a record's."""
-    words = [word for word in arguments if "=" in word and not Path(word).exists()]
-    folders = [Path(word) for word in arguments if word not in words]
+    words, paths = divided(arguments)
+    folders = [Path(path) for path in paths]
     for word in words:
         key = word.partition("=")[0]
         if key not in KEYS:

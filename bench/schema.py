@@ -7,16 +7,18 @@ set's `build` and of the normalizer's class, so that a new one brings its own sc
 import inspect
 from collections.abc import Callable, Mapping
 from functools import cache
-from typing import Any, Literal, NoReturn
+from typing import Any, Literal, TypeGuard
 
 from pydantic import BaseModel, Field, ValidationError, create_model
 
+from bench import refusals
 from bench.errors import ConfigError as ConfigError
 from bench.errors import suggest as suggest
 from bench.models import DEFAULT, MODELS, ModelConfig
 from bench.records import NAME_PATTERN
 from bench.strict import Strict
 from bench.train import Schedule
+from bench.wandb_limits import ProjectName, Tag
 from datasets import SOURCES, Kind
 from normalizers import REGISTRY
 
@@ -89,8 +91,8 @@ class TrackerConfig(Strict):
 
     kind: Literal["none", "wandb"]
     mode: Literal["online", "offline", "disabled"] = "offline"
-    project: str = Field(default="normbench", min_length=1)
-    entity: str | None = None
+    project: ProjectName = "normbench"
+    entity: ProjectName | None = None
     dir: str = Field(default=".wandb", min_length=1)
     images: bool = True
 
@@ -108,7 +110,7 @@ class RunConfig(Strict):
     parallel: int | None = Field(ge=1)
     threads: int = Field(ge=1)
     tracker: TrackerConfig
-    tags: list[str]
+    tags: list[Tag]
     device: Literal["auto", "cpu", "cuda"]
     compile: bool
     force: bool
@@ -153,7 +155,9 @@ def validate(raw: Mapping[str, Any]) -> RunConfig:
     try:
         return typed.model_validate(raw)
     except ValidationError as error:
-        _explain(error, {"": typed, **types})
+        sections = {name: field.annotation for name, field in typed.model_fields.items()}
+        known = {name: type_ for name, type_ in sections.items() if _is_model(type_)} | {"": typed}
+        raise ConfigError("\n".join(refusals.lines(error, raw, known, _choices))) from error
 
 
 def _choose(
@@ -172,6 +176,19 @@ def _choose(
         return BaseModel
     base, signature_of = parts(registry[content[key]])
     return _with_options(base, signature_of)
+
+
+def _is_model(type_: object) -> TypeGuard[type[BaseModel]]:
+    return isinstance(type_, type) and issubclass(type_, BaseModel)
+
+
+def _choices(group: str) -> dict[str, type[BaseModel]]:
+    """The schema of everything that `dataset`, `normalizer` or `model` can be, by its name in the registry."""
+    if group == "dataset":
+        return {name: _with_options(BASES[entry.kind], entry.build) for name, entry in SOURCES.items()}
+    if group == "normalizer":
+        return {name: _with_options(NormalizerConfig, entry) for name, entry in REGISTRY.items()}
+    return {name: entry.config for name, entry in MODELS.items()}
 
 
 @cache
@@ -193,22 +210,3 @@ def _with_options(base: type[BaseModel], signature_of: Callable[..., object]) ->
 
 def _own(config: BaseModel, base: type[BaseModel]) -> dict[str, Any]:
     return {name: getattr(config, name) for name in type(config).model_fields if name not in base.model_fields}
-
-
-def _explain(error: ValidationError, types: Mapping[str, type[BaseModel]]) -> NoReturn:
-    lines = []
-    for fault in error.errors():
-        path = [str(part) for part in fault["loc"]]
-        key, value = ".".join(path), fault["input"]
-        if fault["type"] == "extra_forbidden":
-            group = path[0] if len(path) > 1 else ""
-            siblings = types[group].model_fields if group in types else RunConfig.model_fields[group].annotation
-            fields = siblings if isinstance(siblings, dict) else siblings.model_fields  # type: ignore[union-attr]
-            lines.append(f"{key} is not a key of this configuration{suggest(path[-1], list(fields))}")
-        elif fault["type"] == "missing":
-            lines.append(f"{key} is missing; give it as {key}=VALUE")
-        elif isinstance(value, Mapping) or fault["type"] == "value_error":
-            lines.append(f"{key}: {fault['msg'].removeprefix('Value error, ')}")
-        else:
-            lines.append(f"{key}={value!r}: {fault['msg'].lower()}, got {type(value).__name__}")
-    raise ConfigError("\n".join(lines)) from error

@@ -8,6 +8,7 @@ from pathlib import Path
 from statistics import mean, stdev
 from typing import Any
 
+from bench.console import reader_gone
 from bench.errors import ConfigError, suggest
 from bench.progress import duration
 from bench.state import Known, Run, State, look, seconds_left
@@ -31,7 +32,7 @@ def status(arguments: Sequence[str]) -> int:
             state = look(folder, known)
             clear = "\x1b[H\x1b[2J" if seconds and sys.stdout.isatty() else ""
             print(clear + "\n".join(lines(folder, state)), flush=True)
-            if not seconds or not state.count("left") + state.count("running"):
+            if reader_gone() or not seconds or not state.count("left") + state.count("running"):
                 return 0
             time.sleep(seconds)
     except KeyboardInterrupt:

@@ -13,6 +13,7 @@ from typing import Any
 
 from bench import inputs, parts, provenance, records, tolerance
 from bench.fingerprint import identify
+from bench.folders import divided
 from bench.launcher import composed
 from bench.records import Record, RecordError
 from bench.run import perform
@@ -44,11 +45,11 @@ def verify(arguments: Sequence[str], conf: Path) -> int:
     one of several runs cannot be made. Raises ConfigError for what is no record of a completed run, and for one run
     that cannot be made.
     """
-    overrides = [word for word in arguments if "=" in word and not Path(word).exists()]
+    overrides, paths = divided(arguments)
     for word in overrides:
         if word.partition("=")[0] not in ALLOWED:
             raise ConfigError(f"{word}: a record is verified as it was made; what may be set is {', '.join(ALLOWED)}")
-    olds = list(_recorded([Path(word) for word in arguments if word not in overrides]))
+    olds = list(_recorded([Path(path) for path in paths]))
     if not olds:
         raise ConfigError("verify needs at least one record: python -m bench verify results/.../seed=0-....json")
     found: Counter[str] = Counter()

@@ -7,6 +7,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from pydantic import ValidationError
+
+from bench.errors import ConfigError
+
 if TYPE_CHECKING:
     from bench.schema import TrackerConfig
 
@@ -20,9 +24,33 @@ END_SECONDS = 60.0
 KEPT = "kept"
 """Marks the folder of an online run whose data the server did not take in time."""
 
+SECRET = "WANDB_API_KEY"
+"""What is never shown."""
+
 _said: set[str] = set()
 _lost: set[str] = set()
 """Servers that did not answer this process: what follows is kept offline, without waiting for them again."""
+
+
+def check_environment() -> None:
+    """Raise ConfigError, a line each, for variables WANDB_* that the wandb package refuses: no run could begin."""
+    import wandb
+
+    faults = []
+    for name, value in sorted(os.environ.items()):
+        if name.startswith("WANDB_") and name != SECRET:
+            try:
+                wandb.Settings().update_from_env_vars({name: value})
+            except (ValueError, wandb.Error) as error:
+                faults.append(f"the environment variable {name}={value}: {_reason(error)}; change or unset it")
+    if faults:
+        raise ConfigError("\n".join(faults))
+
+
+def _reason(error: BaseException) -> str:
+    if isinstance(error, ValidationError):
+        return "; ".join(fault["msg"].removeprefix("Value error, ") for fault in error.errors())
+    return first_line(error)
 
 
 def unreachable() -> str | None:

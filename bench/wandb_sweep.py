@@ -7,7 +7,7 @@ from pathlib import Path
 
 from bench.plan import Job
 from bench.schema import TrackerConfig
-from bench.wandb_run import KEPT, say, unreachable
+from bench.wandb_run import KEPT, check_environment, say, unreachable
 
 LOG = "wandb/offline-run-*/*.wandb"
 """What offline runs leave below a tracker's folder; `wandb sync` puts a file `.synced` beside what it has sent."""
@@ -18,12 +18,16 @@ ONLINE = f"wandb/run-*/{KEPT}"
 def prepared(jobs: list[Job], done: Sequence[Job]) -> list[Job]:
     """`jobs`, to be tracked offline where W&B cannot be reached: asked once, so that no run waits for it.
 
+    Raises ConfigError where the environment has something for W&B with which no run could be tracked.
+
     Runs that were `done` before are not logged again, and it is said what does that.
     """
     folders = dict.fromkeys(str(job.results_dir) for job in done if _tracked(job))
     for folder in folders:
         command = f"python -m bench publish {shlex.quote(folder)}"
         say(f"what was recorded before is not logged again; `{command}` logs it from the records")
+    if any(_tracked(job) for job in jobs):
+        check_environment()
     if not any(_tracked(job) and _tracker(job).mode == "online" for job in jobs):
         return jobs
     reason = unreachable()

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from bench import interrupts
+from bench import console, interrupts
 from bench.plan import Job
 from bench.work import Outcome, carry_out
 
@@ -51,6 +51,7 @@ class Batch:
         Runs that another process is at come last and are waited for. The signal `interrupting` has the run in progress
         recorded as interrupted and ends the batch; sent again, it ends the process.
         """
+        console.make_tolerant()
         for name, value in self.environment.items():
             os.environ.pop(name, None)
             if value is not None:

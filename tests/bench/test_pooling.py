@@ -136,7 +136,7 @@ def test_ids_are_refused(words: tuple[str, ...]) -> None:
     [
         ("model.heads=2", "model.heads"),
         ("model.kind=pool", r"model.kind=pool is unknown.*there are: attention_pooling, causal, compact"),
-        ("model.dropout=0.1", "model.dropout is not a key of this configuration"),
+        ("model.dropout=0.1", "model.dropout is not a key of model attention_pooling"),
         ("train.passes=0", "train.passes"),
     ],
 )

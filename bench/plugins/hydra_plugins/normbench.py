@@ -7,6 +7,7 @@ from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
 from hydra.core.override_parser.overrides_parser import OverridesParser
 
 from bench import launcher
+from bench.errors import ConfigError
 from bench.launchers import launcher as clusters
 
 
@@ -38,4 +39,7 @@ class PlannedSweeper(BasicSweeper):
         parser = OverridesParser.create(config_loader=self.hydra_context.config_loader)
         overrides = parser.parse_overrides([*self._parse_config(), *arguments])
         (jobs,) = self.split_arguments(overrides, max_batch_size=None)
+        if not jobs:
+            swept = ", ".join(str(word.input_line) for word in overrides if word.is_sweep_override())
+            raise ConfigError(f"an empty sweep, there is nothing to run: one of {swept} has no value")
         return [self.launcher.launch(jobs, initial_job_idx=0)]
