@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from analysis import comparisons, frame, latex, names, output, provenance, report, selection, tables
+from analysis import absent, comparisons, frame, latex, names, output, provenance, report, selection, tables
 from analysis.console import say
 from analysis.frame import Runs
 from analysis.settings import Plan, Settings
@@ -24,7 +24,8 @@ def analyse(settings: Settings, command: str) -> None:
     for table in made:
         say(table.markdown())
     results = [*families, *pairs]
-    warnings = [*runs.warnings, *comparisons.warnings(runs, plan, results), *selection.warnings(plan, chosen)]
+    warnings = [*runs.warnings, *absent.warnings(runs, plan), *comparisons.warnings(runs, plan, results)]
+    warnings += selection.warnings(plan, chosen)
     if warnings:
         say("\n".join(["## Warnings\n", *(f"- {text}" for text in warnings)]) + "\n")
 
