@@ -29,9 +29,9 @@ def _controls(runs: Runs, plan: Plan) -> Iterator[str]:
         without = [name for name in datasets if name in runs.datasets and not runs.completed(name, control)]
         others = {name for dataset in without for name in runs.normalizers(dataset) if runs.completed(dataset, name)}
         if without:
-            said = f"{what} {control}: no completed run of it on {', '.join(without)}, so nothing is compared with it there"
+            said = f"{what} {control}: no completed run of it on {', '.join(without)}, so nothing is compared with it"
             instead = f". The records have {', '.join(sorted(others))}; {_cure(key, others, plan)}" if others else ""
-            yield said + near(control, others) + instead
+            yield f"{said} there{near(control, others)}{instead}"
 
 
 def _cure(key: str, others: Iterable[str], plan: Plan) -> str:

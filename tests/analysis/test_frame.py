@@ -184,7 +184,7 @@ def test_two_settings_of_one_seed_say_what_differs(build: SimpleNamespace) -> No
 
 @pytest.mark.parametrize("empty", [{}, dict.fromkeys(frame.PROVENANCE), {"cpu": "", "code_version": ""}])
 def test_absent_provenance_reads_not_recorded_in_every_column(build: SimpleNamespace, empty: dict) -> None:
-    known = {name: "known" for name in frame.PROVENANCE}
+    known = dict.fromkeys(frame.PROVENANCE, "known")
     records = [record.model_copy(update={"provenance": known}) for record in build.grid()]
     records[0] = records[0].model_copy(update={"provenance": empty})
     found = build.runs_of(records).frame
