@@ -118,9 +118,9 @@ def warnings(runs: Runs, plan: Plan, results: list[FamilyResult]) -> list[str]:
     for (name, control, status), group in reasons.items():
         many = f"{len(group)} comparisons" if len(group) > 1 else "1 comparison"
         where = ", ".join(dict.fromkeys(row.dataset for row in group))
-        absent = {row.normalizer for row in group if not runs.completed(row.dataset, row.normalizer)}
+        unseen = {row.normalizer for row in group if not runs.completed(row.dataset, row.normalizer)}
         strangers = {other for row in group for other in runs.normalizers(row.dataset)} - set(plan.order)
-        hints = "".join(near(treatment, strangers) for treatment in sorted(absent))
+        hints = "".join(near(treatment, strangers) for treatment in sorted(unseen))
         said.append(f"family {name}, {where}: {many} with {control} {_explained(status)}{hints}")
     if plan.missing == "drop":
         for row in rows:

@@ -37,8 +37,8 @@ class Runs:
     """What was read.
 
     `frame`: one row per completed run, sorted by data set, normalizer and seed, with the columns KEY, METRICS (float,
-    NaN where absent; seconds, MiB), PROVENANCE (text, None where absent or empty), setting, cell, fingerprint, notes and
-    path.
+    NaN where absent; seconds, MiB), PROVENANCE (text, None where absent or empty), setting, cell, fingerprint, notes,
+    and path.
     `failed`: keys of runs that were tried and gave no result. `warnings`: files left out, one message each.
     `by_length`: one row per run and test length, with the columns lengths.COLUMNS; empty where no record has lengths.
     """

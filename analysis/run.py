@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from analysis import absent, comparisons, frame, latex, names, output, provenance, report, selection, tables
+from analysis import absent, claims, comparisons, frame, latex, names, output, provenance, report, selection, tables
 from analysis.console import say
 from analysis.frame import Runs
 from analysis.settings import Plan, Settings
@@ -25,7 +25,7 @@ def analyse(settings: Settings, command: str) -> None:
         say(table.markdown())
     results = [*families, *pairs]
     warnings = [*runs.warnings, *absent.warnings(runs, plan), *comparisons.warnings(runs, plan, results)]
-    warnings += selection.warnings(plan, chosen)
+    warnings += [*selection.warnings(plan, chosen), *claims.warnings(runs, plan, families, pairs)]
     if warnings:
         say("\n".join(["## Warnings\n", *(f"- {text}" for text in warnings)]) + "\n")
 
