@@ -40,7 +40,8 @@ def analyse(settings: Settings, command: str) -> None:
     texts = {f"tables/{table.name}.md": table.markdown() for table in made}
     texts |= {f"tables/{table.name}.csv": table.csv() for table in made}
     texts |= {f"tables/{table.name}.tex": latex.latex(table) for table in made} | {"report.html": page}
-    contents = {name: text.encode() for name, text in texts.items()}
+    # Paths may hold bytes that are no text.
+    contents = {name: text.encode(errors="backslashreplace") for name, text in texts.items()}
     stale = output.write(settings.out, contents | {f"figures/{name}": content for name, content in drawn.items()})
     lines = {
         "records": ", ".join(map(str, settings.records)),
