@@ -99,7 +99,8 @@ def table(runs: Runs, plan: Plan, found: Sequence[Chosen]) -> Table:
             f"Δ: chosen - {control} on the test rows of n matched seeds. CI: Student's t.",
             *provenance.notices(provenance.of_rows(runs.frame, used)),
         ),
-        wide=frozenset({f"{plan.selection} accuracy"}),
+        # The title says what chose; only where nothing could be chosen does the last column say more.
+        wide=frozenset({f"{plan.selection} accuracy"} | ({"selected on"} if len(used) == len(found) else set())),
     )
 
 
