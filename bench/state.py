@@ -6,18 +6,28 @@ Running is what holds the lock of its run, as the system lists locks: to try one
 from collections import defaultdict
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 from bench import planfile, records
+from bench.planfile import FileId
 from bench.records import Record, RecordError
 
 LOCKED = Path("/proc/locks")
 
+Known = dict[Path, tuple[FileId | None, Record]]
+"""Records that were read before, each with the file that it was read from."""
+
 
 @dataclass
 class Run:
-    """A run that is planned or was tried: its cell and seed, its record where it has one, and what it costs."""
+    """A run that is planned or was tried: its labels and cell, its record where it has one, and what it costs.
 
-    cell: tuple[str, str]
+    `cell` stands for all of its configuration but the seed; "" where it has no record and the plan does not say.
+    """
+
+    dataset: str
+    normalizer: str
+    cell: str
     seed: str
     fingerprint: str
     record: Record | None = None
@@ -41,9 +51,13 @@ class Run:
 
 @dataclass
 class State:
-    """The runs of a folder, by path; `broken` files; fingerprints that run `unnamed` by a plan; `workers`, if known."""
+    """The runs of a folder, by path; `broken` files; fingerprints that run `unnamed` by a plan; `workers`, if known.
+
+    `configs`: the configuration of each cell, of which runs of one data set and normalizer may have several.
+    """
 
     runs: dict[Path, Run] = field(default_factory=dict)
+    configs: dict[str, dict[str, Any]] = field(default_factory=dict)
     broken: list[RecordError] = field(default_factory=list)
     unnamed: list[str] = field(default_factory=list)
     workers: int | None = None
@@ -53,7 +67,7 @@ class State:
         return sum(run.state == state for run in self.runs.values()) + (len(self.unnamed) if state == "running" else 0)
 
 
-def look(folder: Path, known: dict[Path, tuple[int, Record]] | None = None) -> State:
+def look(folder: Path, known: Known | None = None) -> State:
     """The state of `folder`, or of the folders of records in it; `known` keeps records from one look to the next.
 
     A record that the last sweep means to replace, and has not yet, does not count: its run is left.
@@ -61,24 +75,27 @@ def look(folder: Path, known: dict[Path, tuple[int, Record]] | None = None) -> S
     known = {} if known is None else known
     state = State()
     running: set[str] = set()
-    replaced: dict[Path, int] = {}
+    replaced: dict[Path, FileId] = {}
     for place in sorted({folder, *(path.parent for path in folder.glob(f"*/{records.LOCKS}"))}):
         plan = planfile.read(place)
         running |= held(place / records.LOCKS)
         if plan:
             state.workers = max(plan.workers, state.workers or 0)
-            state.runs |= {place / path: _planned(path, cost) for path, cost in plan.costs.items()}
-            replaced |= {place / path: plan.began_ns for path in plan.todo}
+            state.configs |= plan.configs
+            state.runs |= {place / path: _planned(path, cost, plan) for path, cost in plan.costs.items()}
+            replaced |= {place / path: old for path, old in plan.replaced.items()}
     for path in records.files(folder, state.broken.append):
         try:
             record = _record(path, known)
         except RecordError as error:
             state.broken += [error] if path.exists() else []
             continue
-        if known[path][0] < replaced.get(path, 0):  # of before the sweep, which makes it again
+        state.configs[record.cell] = {group: record.config.get(group, {}) for group in planfile.CONFIG}
+        if known[path][0] == replaced.get(path):  # of before the sweep, which makes it again
             continue
-        run = Run((record.dataset, record.normalizer), str(record.seed), record.fingerprint)
-        state.runs.setdefault(path, run).record = record
+        run = Run(record.dataset, record.normalizer, record.cell, str(record.seed), record.fingerprint)
+        run = state.runs.setdefault(path, run)
+        run.record, run.cell = record, record.cell
     for run in state.runs.values():
         run.running = run.fingerprint in running
     state.unnamed = sorted(running.difference(run.fingerprint for run in state.runs.values()))
@@ -96,19 +113,17 @@ def held(locks: Path) -> set[str]:
         return set()
 
 
-def _planned(path: str, cost: float) -> Run:
+def _planned(path: str, cost: float, plan: planfile.PlanFile) -> Run:
     parts = PurePosixPath(path)
     seed, _, fingerprint = parts.stem.removeprefix("seed=").partition("-")
-    return Run((parts.parent.parent.name, parts.parent.name), seed, fingerprint, cost=cost)
+    names = parts.parent.parent.name, parts.parent.name
+    return Run(*names, plan.cells.get(path, ""), seed, fingerprint, cost=cost)
 
 
-def _record(path: Path, known: dict[Path, tuple[int, Record]]) -> Record:
-    try:
-        changed = path.stat().st_mtime_ns
-    except OSError as error:
-        raise RecordError(path, f"cannot be read ({error.strerror})") from error
-    if path not in known or known[path][0] != changed:
-        known[path] = changed, records.read(path)
+def _record(path: Path, known: Known) -> Record:
+    there = planfile.file_id(path)
+    if path not in known or known[path][0] != there:
+        known[path] = there, records.read(path)
     return known[path][1]
 
 
@@ -117,15 +132,15 @@ def seconds_left(state: State) -> float | None:
     pending = [run for run in state.runs.values() if run.state in ("left", "running")]
     if not state.workers or not state.count("running"):
         return None
-    known: dict[tuple[str, str], list[float]] = defaultdict(list)
+    known: dict[tuple[str, str, str], list[float]] = defaultdict(list)
     for run in state.runs.values():
         if run.seconds is not None:
-            known[run.cell].append(run.seconds)
+            known[run.dataset, run.normalizer, run.cell].append(run.seconds)
     timed = [(run.seconds, run.cost) for run in state.runs.values() if run.seconds is not None and run.cost]
     rate = sum(seconds for seconds, _ in timed) / sum(cost for _, cost in timed) if timed else None
     work = 0.0
     for run in pending:
-        seconds = known.get(run.cell)
+        seconds = known.get((run.dataset, run.normalizer, run.cell))
         if not seconds and (rate is None or run.cost is None):
             return None
         work += sum(seconds) / len(seconds) if seconds else (run.cost or 0.0) * (rate or 0.0)

@@ -3,17 +3,20 @@
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from statistics import mean, stdev
+from typing import Any
 
 from bench.errors import ConfigError, suggest
 from bench.progress import duration
-from bench.records import Record
-from bench.state import Run, State, look, seconds_left
+from bench.state import Known, Run, State, look, seconds_left
 
 SHOWN = 10
 USAGE = "python -m bench status RECORDS [watch=SECONDS]"
-HEADER = ("data set", "normalizer", "done", "running", "failed", "left", "accuracy", "s a run")
+HEADER = ("data set", "normalizer", "setting", "done", "running", "failed", "left", "accuracy", "n", "s a run")
+LABELS = 3
+"""Columns of text, before those of numbers."""
 
 
 def status(arguments: Sequence[str]) -> int:
@@ -22,7 +25,7 @@ def status(arguments: Sequence[str]) -> int:
     Raises ConfigError where there is no such folder.
     """
     folder, seconds = _read(arguments)
-    known: dict[Path, tuple[int, Record]] = {}
+    known: Known = {}
     try:
         while True:
             state = look(folder, known)
@@ -64,13 +67,15 @@ def lines(folder: Path, state: State) -> Iterator[str]:
     yield f"{folder}: {said} of {total} runs{end}" if total else f"{folder}: no run is recorded here yet"
     rows = list(_rows(state))
     if rows:
-        widths = [max(map(len, column)) for column in zip(HEADER, *rows, strict=True)]
         yield ""
-        for row in (HEADER, *rows):
-            cells = [
-                cell.ljust(w) if n < 2 else cell.rjust(w) for n, (cell, w) in enumerate(zip(row, widths, strict=True))
-            ]
-            yield "  ".join(cells)
+        columns = list(zip(HEADER, *rows, strict=True))
+        shown = [column for column in columns if column[0] != "setting" or any(column[1:])]
+        labels = len(shown) - (len(HEADER) - LABELS)
+        widths = [max(map(len, column)) for column in shown]
+        for row in zip(*shown, strict=True):
+            sized = list(zip(row, widths, strict=True))
+            cells = [cell.ljust(width) for cell, width in sized[:labels]]
+            yield "  ".join([*cells, *(cell.rjust(width) for cell, width in sized[labels:])])
     notes = [f"running: {_label(run)}" for run in state.runs.values() if run.state == "running"]
     notes += [f"running: {fingerprint}, which is in no plan here" for fingerprint in state.unnamed]
     notes += [f"failed:  {_label(run)}  {_reason(run)}" for run in state.runs.values() if run.state == "failed"]
@@ -81,29 +86,60 @@ def lines(folder: Path, state: State) -> Iterator[str]:
 
 
 def _rows(state: State) -> Iterator[tuple[str, ...]]:
-    cells: dict[tuple[str, str], list[Run]] = defaultdict(list)
+    """The cells of the table: a row for each data set, normalizer and setting, as an analysis never pools settings."""
+    groups: dict[tuple[str, str], dict[str, list[Run]]] = defaultdict(lambda: defaultdict(list))
     for run in state.runs.values():
-        cells[run.cell].append(run)
+        groups[run.dataset, run.normalizer][run.cell].append(run)
     before = ""
-    for (dataset, normalizer), runs in sorted(cells.items()):
-        done = [run for run in runs if run.record and run.state == "done"]
-        counts = [str(sum(run.state == name for run in runs)) for name in ("running", "failed", "left")]
-        means = [
-            _mean([run.record.metrics.get("accuracy") for run in done if run.record]),
-            _mean([r.seconds for r in done]),
-        ]
-        texts = ["-" if mean is None else f"{mean:.{digits}f}" for mean, digits in zip(means, (3, 1), strict=True)]
-        yield (dataset if dataset != before else "", normalizer, f"{len(done)}/{len(runs)}", *counts, *texts)
-        before = dataset
+    for (dataset, normalizer), cells in sorted(groups.items()):
+        for cell, runs in cells.items():
+            done = [run.record for run in runs if run.record and run.state == "done"]
+            accuracies = [value for record in done if (value := record.metrics.get("accuracy")) is not None]
+            seconds = [run.seconds for run in runs if run.seconds is not None]
+            counts = [str(sum(run.state == name for run in runs)) for name in ("running", "failed", "left")]
+            yield (
+                *(dataset if dataset != before else "", normalizer, _setting(cell, list(cells), state)),
+                *(f"{len(done)}/{len(runs)}", *counts, _mean_and_deviation(accuracies), str(len(accuracies))),
+                f"{mean(seconds):.1f}" if seconds else "-",
+            )
+            before = dataset
 
 
-def _mean(values: Sequence[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return sum(known) / len(known) if known else None
+def _setting(cell: str, cells: Sequence[str], state: State) -> str:
+    """What tells `cell` from the others of its data set and normalizer; "" where it is alone."""
+    if len(cells) == 1:
+        return ""
+    flat = {name: dict(_flat(state.configs.get(name, {}))) for name in cells}
+    keys = [key for key in flat[cell] if len({str(values[key]) for values in flat.values() if key in values}) > 1]
+    return " ".join(f"{key}={flat[cell][key]}" for key in keys) or f"cell {cell or 'unknown'}"
+
+
+def _flat(config: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """(`train.epochs`, value) for every value of `config`."""
+    for key, value in config.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}", value
+
+
+def _mean_and_deviation(values: Sequence[float]) -> str:
+    """The mean, and from two values on the standard deviation of a sample, as far as the output can show the sign."""
+    if len(values) < 2:
+        return f"{values[0]:.3f}" if values else "-"
+    return f"{mean(values):.3f} {_sign()} {stdev(values):.3f}"
+
+
+def _sign() -> str:
+    try:
+        "±".encode(sys.stdout.encoding or "ascii")
+    except UnicodeEncodeError:
+        return "+-"
+    return "±"
 
 
 def _label(run: Run) -> str:
-    return f"{'/'.join(run.cell)}/seed={run.seed}"
+    return f"{run.dataset}/{run.normalizer}/seed={run.seed}"
 
 
 def _reason(run: Run) -> str:

@@ -13,10 +13,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from filelock import FileLock
-
 from datasets import manifest
 from datasets.arrays import DataError, Prepared, Source, check
+from datasets.locks import lock
 from datasets.registry import SOURCES
 
 FOLDER = "prepared"
@@ -54,9 +53,8 @@ def _complete(source: str, entry: Source, options: dict[str, Any]) -> dict[str, 
 
 def _build(source: str, entry: Source, root: Path, folder: Path, options: dict[str, Any]) -> None:
     with _writing(root):
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        lock = FileLock(folder.parent / f".{source}.lock")
-        lock.acquire()
+        held = lock(folder.parent / f".{source}.lock")
+        held.acquire()
     try:
         if folder.exists():  # another process was faster
             return
@@ -78,7 +76,7 @@ def _build(source: str, entry: Source, root: Path, folder: Path, options: dict[s
             Path(part).chmod(folder.parent.stat().st_mode & 0o777)  # temporary folders are private; data may be shared
             Path(part).rename(folder)
     finally:
-        lock.release()
+        held.release()
 
 
 @contextlib.contextmanager

@@ -96,6 +96,7 @@ def in_batches(jobs: Sequence[Job], cluster: Cluster) -> Iterator[tuple[Job, Out
     except OSError as error:
         raise ConfigError(f"hydra.launcher.folder={parent} cannot be written ({error.strerror})") from error
     folder = Path(tempfile.mkdtemp(prefix="sweep-", dir=parent)).absolute()
+    folder.chmod(parent.stat().st_mode & 0o777)  # temporary folders are private; logs may be read by a group
     size = cluster.settings.runs_per_job
     waiting = deque(list(jobs[start : start + size]) for start in range(0, len(jobs), size))
     running: list[_Running] = []

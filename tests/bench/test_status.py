@@ -2,17 +2,19 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from bench import planfile, records, state
 from bench.fingerprint import Identity
-from bench.plan import Job
+from bench.plan import Job, plan
 from bench.records import Record, record_path
 from bench.sweep import sweep
 from tests.bench.helpers import ROOT, raw
@@ -56,8 +58,6 @@ def keep(folder: Path, made: Record) -> None:
 
 def begin_again(folder: Path, *, force: bool) -> None:
     """A later sweep of four runs of hae, two done and one failed: it makes what is not done, or all by force."""
-    for path in [*records.files(folder), folder / planfile.NAME]:
-        os.utime(path, (1e9, 1e9))
     jobs = [job(folder, "hae", seed, 2.0) for seed in range(4)]
     planfile.write(jobs, jobs if force else jobs[2:], workers=2)
 
@@ -68,9 +68,9 @@ def test_cells_are_counted_and_what_failed_is_named(command: Command) -> None:
         0,
         "r: 2 done, 1 failed, 3 left of 6 runs\n"
         "\n"
-        "data set  normalizer  done  running  failed  left  accuracy  s a run\n"
-        "digits    hae          2/4        0       1     1     0.850     15.0\n"
-        "          softmax      0/2        0       0     2         -        -\n"
+        "data set  normalizer  done  running  failed  left       accuracy  n  s a run\n"
+        "digits    hae          2/4        0       1     1  0.850 ± 0.071  2     15.0\n"
+        "          softmax      0/2        0       0     2              -  0        -\n"
         "\n"
         "failed:  digits/hae/seed=2  ValueError: no\n",
         "",
@@ -198,15 +198,71 @@ def test_what_is_made_again_by_force_counts_only_once_it_is(command: Command, mo
     ]
 
 
+def test_finished_runs_count_as_done_after_the_clock_was_set_back(command: Command) -> None:
+    folder = begun(Path("r"))
+    begin_again(folder, force=True)
+    for seed in range(4):
+        keep(folder, record("hae", seed, 0.6))
+    for path in records.files(folder):
+        os.utime(path, (1e9, 1e9))  # written when the clock was set back, long before the plan was
+    assert command("status", "r")[1].startswith("r: 4 done of 4 runs\n")
+    begin_again(folder, force=True)
+    os.utime(folder / planfile.NAME, (5e8, 5e8))  # planned when it was set back, long before they were written
+    assert command("status", "r")[1].startswith("r: 0 done, 4 left of 4 runs\n")
+
+
+def test_runs_of_different_settings_have_rows_of_their_own(command: Command, tiny: tuple[str, ...]) -> None:
+    words = (*tiny, "results_dir=r", "parallel=1")
+    raws = [raw(*words, f"train.epochs={epochs}", f"seed={seed}") for epochs in (1, 2) for seed in range(2)]
+    assert sweep(raws) == 0
+    out = command("status", "r")[1].splitlines()
+    assert out[0] == "r: 4 done of 4 runs"
+    header = "data set  normalizer  setting  done  running  failed  left  accuracy  n  s a run"
+    assert re.split(r"  +", out[2]) == header.split("  ")
+    rows = [re.split(r"  +", line.strip()) for line in out[3:]]
+    means = {}
+    for row in rows:
+        name, setting, done, *counts, accuracy, n, _ = row[-9:]
+        assert (name, done, counts, n) == ("softmax", "2/2", ["0", "0", "0"], "2")
+        means[setting] = accuracy
+    expected = {}
+    for epochs in (1, 2):
+        found = [r for r in recorded_of(Path("r")) if r.config["train"]["epochs"] == epochs]
+        values = [r.metrics["accuracy"] or 0.0 for r in found]
+        expected[f"train.epochs={epochs}"] = f"{np.mean(values):.3f} ± {np.std(values, ddof=1):.3f}"
+    assert means == expected
+
+
+def recorded_of(folder: Path) -> list[Record]:
+    return [record for _, record in records.scan([folder])[0]]
+
+
+def test_settings_that_are_only_planned_have_rows_of_their_own(command: Command, tiny: tuple[str, ...]) -> None:
+    Path("r").mkdir()
+    jobs = plan([raw(*tiny, "results_dir=r", f"train.epochs={epochs}") for epochs in (1, 2)]).jobs
+    planfile.write(jobs, jobs, workers=1)
+    out = command("status", "r")[1]
+    assert "softmax     train.epochs=2   0/1" in out
+    assert "softmax     train.epochs=1   0/1" in out
+
+
+def test_a_table_for_an_output_without_the_sign_has_one_that_it_can_show(
+    command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun(Path("r"))
+    monkeypatch.setattr(type(sys.stdout), "encoding", "ascii", raising=False)
+    assert "0.850 +- 0.071" in command("status", "r")[1]
+
+
 def test_a_sweep_leaves_its_plan_and_a_single_run_leaves_that_as_it_is(tmp_path: Path, tiny: tuple[str, ...]) -> None:
     words = (*tiny, f"results_dir={tmp_path}", "parallel=1")
     assert sweep([raw(*words, f"seed={seed}") for seed in range(2)]) == 0
     made = {path.relative_to(tmp_path).as_posix() for path in records.files(tmp_path)}
     assert set(json.loads((tmp_path / planfile.NAME).read_text(encoding="utf-8"))["costs"]) == made
     assert sweep([raw(*words, "seed=5")]) == 0
-    plan = planfile.read(tmp_path)
-    assert plan is not None
-    assert (set(plan.costs), plan.todo, plan.workers) == (made, made, 1)
+    left = planfile.read(tmp_path)
+    assert left is not None
+    assert (set(left.costs), left.todo, left.workers) == (made, made, 1)
     assert list(tmp_path.glob(".*.part")) == []
     assert state.look(tmp_path).count("done") == 3
 

@@ -265,7 +265,7 @@ def test_a_prepared_set_is_read_from_where_nothing_can_be_written(
     def refuse(*_arguments: Any) -> None:
         raise PermissionError
 
-    monkeypatch.setattr(store, "FileLock", refuse)
+    monkeypatch.setattr(store, "lock", refuse)
     monkeypatch.setattr(Path, "mkdir", refuse)
     assert prepare("toy", tmp_path).folder == folder
 
