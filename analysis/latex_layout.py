@@ -100,4 +100,4 @@ def _section(table: Table, section: Section, headings: bool) -> float:
 
 def notes_of(table: Table) -> list[str]:
     """What stands below a table: the notes of its sections, then its own."""
-    return [note for section in table.sections for note in section.notes] + list(table.notes)
+    return [note for section in table.sections for note in section.notes] + [*table.notes, *table.cautions]

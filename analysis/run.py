@@ -22,10 +22,11 @@ def analyse(settings: Settings, command: str) -> None:
     say(read(runs, plan) + "\n")
     made = tables.all_tables(runs, plan, families, pairs, chosen)
     for table in made:
-        say(table.markdown())
+        say(table.markdown(alone=False))
     results = [*families, *pairs]
     warnings = [*runs.warnings, *absent.warnings(runs, plan), *comparisons.warnings(runs, plan, results)]
     warnings += [*selection.warnings(plan, chosen), *claims.warnings(runs, plan, families, pairs)]
+    warnings += provenance.notices(runs.frame)
     if warnings:
         say("\n".join(["## Warnings\n", *(f"- {text}" for text in warnings)]) + "\n")
 

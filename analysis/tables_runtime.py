@@ -65,8 +65,8 @@ def runtime(runs: Runs, plan: Plan) -> Table:
             *_total(runs.frame),
             *refused,
             f"Measured on: {provenance.machine(runs.frame)}.",
-            *provenance.notices(runs.frame),
         ),
+        cautions=tuple(provenance.notices(runs.frame)),
     )
 
 

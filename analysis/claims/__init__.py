@@ -76,7 +76,8 @@ def table(runs: Runs, plan: Plan, families: Iterable[FamilyResult], pairs: Itera
         ),
         columns=("claim", "statement", "verdict", "published", "ours", "lacking"),
         values=tuple((c.id, c.statement, c.verdict, c.published, c.ours, "; ".join(c.lacking)) for c in claims),
-        notes=(*RULES, *times, *provenance.notices(used)),
+        notes=(*RULES, *times),
+        cautions=tuple(provenance.notices(used)),
     )
 
 

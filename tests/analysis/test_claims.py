@@ -210,7 +210,7 @@ def test_a_note_of_the_records_stands_below_the_table(build: SimpleNamespace, pl
         for record in study(build)
     ]
     table = tabled(build.runs_of(held_out), plan)
-    assert "cifar10: test = official batch 5 (all of 70 records)" in table.notes
+    assert "cifar10: test = official batch 5 (all of 70 records)" in table.cautions
     assert table.csv() == tabled(build.runs_of(held_out[::-1]), plan).csv()
 
 
