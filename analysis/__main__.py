@@ -13,7 +13,7 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 from pydantic import BaseModel
 
-from analysis.console import silence
+from analysis.console import tolerant
 from analysis.errors import InputError, near
 from analysis.overrides import explained, for_hydra
 from analysis.settings import PowerSettings, Settings, validated
@@ -24,8 +24,19 @@ POWER, ANIMATE = "power", "animate"
 
 
 def main() -> None:
-    """What `python -m analysis` runs; what the user got wrong ends it with one message and status 2."""
+    """What `python -m analysis` runs; what the user got wrong ends it with one message and status 2.
+
+    Where standard output fails, files are written all the same; `power`, which only prints, ends with status 1.
+    """
     words = sys.argv[1:]
+    with tolerant() as output:
+        obey(words)
+    if words[:1] == [POWER] and output is not None and output.lost:
+        raise SystemExit(1)
+
+
+def obey(words: Sequence[str]) -> None:
+    """Do what the command line `words` asks for."""
     command = shlex.join(["python", "-m", "analysis", *words])
     if {"-m", "--multirun"} & set(words):
         fail("one call makes one report: --multirun does not belong here")
@@ -40,8 +51,6 @@ def main() -> None:
             analyse(words, command)
     except (InputError, OmegaConfBaseException) as error:
         fail(str(error))
-    except BrokenPipeError:  # whoever read the help, the configuration or the end has seen enough
-        silence()
 
 
 def analyse(words: Sequence[str], command: str) -> None:

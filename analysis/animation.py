@@ -22,6 +22,7 @@ from analysis.figures.arrange import plots
 from analysis.figures.panel import Scale, nice
 from analysis.figures.pooling import draw_map
 from analysis.figures.sheet import DIM, GRID, MARGIN, STYLE, Sheet
+from analysis.output import whole
 
 NAME = "frames.npz"
 RATE = 14
@@ -47,18 +48,21 @@ class Frames:
 def animate(folder: Path) -> None:
     """Write animation.gif and animation.png, and animation.mp4 where ffmpeg is installed, into `folder`.
 
-    Raises InputError where it holds no frames and where it cannot be written.
+    All of them, or none where one fails. Raises InputError where it holds no frames and where it cannot be written.
     """
     frames = load(folder / NAME)
     with rc_context(STYLE):
         images = [_image(frames, number) for number in range(len(frames.steps))]
+    program = shutil.which("ffmpeg")
+    if not program:
+        say("notice: ffmpeg is not installed, so there is no animation.mp4; the GIF shows the same")
     try:
-        written = [_gif(images, folder / "animation.gif"), _still(images[-1], folder / "animation.png")]
-        program = shutil.which("ffmpeg")
-        if program:
-            written.append(_mp4(images, folder / "animation.mp4", program))
-        else:
-            say("notice: ffmpeg is not installed, so there is no animation.mp4; the GIF shows the same")
+        with whole(folder) as part:
+            _gif(images, part / "animation.gif")
+            _still(images[-1], part / "animation.png")
+            if program:
+                _mp4(images, part / "animation.mp4", program)
+            written = sorted(folder / path.name for path in part.iterdir())
     except OSError as error:
         raise InputError(f"{error.filename or folder} cannot be written: {error.strerror or error}") from error
     say(f"{len(images)} frames are drawn in {', '.join(map(str, written))}")
@@ -115,27 +119,24 @@ def _image(frames: Frames, number: int) -> Image.Image:
     return Image.fromarray(np.ascontiguousarray(pixels[: len(pixels) // 2 * 2, : pixels.shape[1] // 2 * 2]))
 
 
-def _gif(images: list[Image.Image], path: Path) -> Path:
+def _gif(images: list[Image.Image], path: Path) -> None:
     palette = images[-1].quantize(128)
     first, *rest = (image.quantize(palette=palette, dither=Image.Dither.NONE) for image in images)
     last = [70] * len(rest) + [REST]
     first.save(path, save_all=True, append_images=rest, duration=last, loop=0)
-    return path
 
 
-def _still(image: Image.Image, path: Path) -> Path:
+def _still(image: Image.Image, path: Path) -> None:
     image.quantize(128).save(path, optimize=True)
-    return path
 
 
-def _mp4(images: list[Image.Image], path: Path, program: str) -> Path:
+def _mp4(images: list[Image.Image], path: Path, program: str) -> None:
     width, height = images[0].size
     raw = ["-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{width}x{height}", "-r", str(RATE), "-i", "-"]
     command = [program, "-y", "-loglevel", "error", *raw, "-pix_fmt", "yuv420p", str(path)]
     done = subprocess.run(command, input=b"".join(_bytes(images)), capture_output=True, check=False)
     if done.returncode:
-        raise InputError(f"{path}: ffmpeg failed: {done.stderr.decode(errors='replace').strip()}")
-    return path
+        raise InputError(f"{path.name}: ffmpeg failed: {done.stderr.decode(errors='replace').strip()}")
 
 
 def _bytes(images: list[Image.Image]) -> Iterator[bytes]:

@@ -109,10 +109,19 @@ def warnings(runs: Runs, plan: Plan, results: list[FamilyResult]) -> list[str]:
         elif absent:
             said.append(f"family {name}: no records of {', '.join(absent)}; their tests still count in m{hints}")
     rows = [row for result in results for row in result.rows if row.dataset in runs.datasets]
-    untested = Counter((row.family, row.dataset, row.control, row.status) for row in rows if row.status != "ok")
-    for (name, dataset, control, status), count in untested.items():
-        many = f"{count} comparisons" if count > 1 else "1 comparison"
-        said.append(f"family {name}, {dataset}: {many} with {control} {_explained(status)}")
+    reasons: dict[tuple[str, str, str], list[Comparison]] = {}
+    for row in rows:
+        # The control of a family, where it has no run, is told of once, by `absent`.
+        told = row.family in plan.families and not runs.completed(row.dataset, row.control)
+        if row.status != "ok" and not told:
+            reasons.setdefault((row.family, row.control, row.status), []).append(row)
+    for (name, control, status), group in reasons.items():
+        many = f"{len(group)} comparisons" if len(group) > 1 else "1 comparison"
+        where = ", ".join(dict.fromkeys(row.dataset for row in group))
+        unseen = {row.normalizer for row in group if not runs.completed(row.dataset, row.normalizer)}
+        strangers = {other for row in group for other in runs.normalizers(row.dataset)} - set(plan.order)
+        hints = "".join(near(treatment, strangers) for treatment in sorted(unseen))
+        said.append(f"family {name}, {where}: {many} with {control} {_explained(status)}{hints}")
     if plan.missing == "drop":
         for row in rows:
             lost = missing(runs, row.dataset, row.normalizer, row.control)

@@ -37,7 +37,8 @@ class Runs:
     """What was read.
 
     `frame`: one row per completed run, sorted by data set, normalizer and seed, with the columns KEY, METRICS (float,
-    NaN where absent; seconds, MiB), PROVENANCE (text, None where absent), setting, cell, fingerprint, notes and path.
+    NaN where absent; seconds, MiB), PROVENANCE (text, None where absent or empty), setting, cell, fingerprint, notes,
+    and path.
     `failed`: keys of runs that were tried and gave no result. `warnings`: files left out, one message each, and runs
     of one cell, or of two that are compared, that other source code made.
     `by_length`: one row per run and test length, with the columns lengths.COLUMNS; empty where no record has lengths.
@@ -122,8 +123,9 @@ def from_records(
         shown = "".join(f"\n  {text}" for text in said[:SHOWN])
         more = f"\n  and {len(said) - SHOWN} more" if len(said) > SHOWN else ""
         raise InputError(f"records: no completed run in {where}{shown}{more}" + ("" if said else EMPTY))
-    frame = pd.DataFrame(sorted(rows, key=itemgetter(0, 1, 2, -1)), columns=COLUMNS)
-    frame = frame.astype(dict.fromkeys(METRICS, "float64") | dict.fromkeys((*PROVENANCE, "notes"), "object"))
+    # As objects first: pandas would make text columns of its own, in which None becomes a NaN that reads as text.
+    frame = pd.DataFrame(sorted(rows, key=itemgetter(0, 1, 2, -1)), columns=COLUMNS, dtype="object")
+    frame = frame.astype(dict.fromkeys(METRICS, "float64") | {"seed": "int64"})
     # Mixtures first: two runs of one key are most often runs of two settings.
     mixtures.refuse(frame, configs)
     mixtures.refuse_doubles(frame, KEY)
@@ -179,7 +181,7 @@ def _row(path: Path, record: Record) -> tuple[Any, ...]:
     return (
         *record.key,
         *(record.metrics.get(name) for name in METRICS),
-        *(None if fact is None else intern(str(fact)) for fact in facts),
+        *(None if fact in (None, "") else intern(str(fact)) for fact in facts),
         *(intern(record.setting), intern(record.cell), record.fingerprint, tuple(map(intern, record.notes)), str(path)),
     )
 

@@ -1,7 +1,8 @@
-"""How many seeds each planned comparison needs, from the spread of a pilot's paired differences."""
+"""How many seeds each comparison needs, from the spread of a pilot's paired differences."""
 
-from analysis import comparisons, frame, names
+from analysis import absent, comparisons, frame, names
 from analysis.console import say
+from analysis.errors import InputError
 from analysis.frame import Runs
 from analysis.matched import Comparison, matched
 from analysis.paired import mean_sd
@@ -15,12 +16,17 @@ SHOWN = (5, 10, 20, 30)
 
 
 def plan_seeds(settings: PowerSettings) -> None:
-    """Print the seeds needed for each planned comparison and what the pilot cannot say. Raises InputError as `load`."""
+    """Print the seeds needed for everything that the analysis compares, and what the pilot cannot say.
+
+    Raises InputError as `load`, and where the records allow no comparison.
+    """
     plan = settings.analysis
     runs = frame.load(settings.records)
-    results = comparisons.families(runs, plan)
+    results = [*comparisons.families(runs, plan), *comparisons.unplanned(runs, plan), *comparisons.pairs(runs, plan)]
+    warnings = [*runs.warnings, *absent.warnings(runs, plan), *comparisons.warnings(runs, plan, results)]
+    if not any(row.dataset in runs.datasets for result in results for row in result.rows):
+        raise InputError("\n- ".join(["records: nothing to compare, so no seeds to plan", *warnings]))
     say(table(runs, plan, results, settings.target, settings.effect).markdown())
-    warnings = [*runs.warnings, *comparisons.warnings(runs, plan, results)]
     if warnings:
         say("\n".join(["## Warnings\n", *(f"- {text}" for text in warnings)]))
 

@@ -40,21 +40,41 @@ def summary(frame: pd.DataFrame) -> list[tuple[str, str]]:
 
 
 def notices(frame: pd.DataFrame) -> list[str]:
-    """What a reader of a table made from `frame` must know: unequal provenance within a data set, and record notes.
+    """What a reader of results made from `frame` must know: unequal provenance within a data set, and record notes.
 
-    Maps without a kernel may be recorded apart, so kernels are compared among the records of one normalizer.
+    Each is said once, with all the data sets that it holds for. Maps without a kernel may be recorded apart, so kernels
+    are compared among the records of one normalizer.
     """
+    # What is said -> where it holds, and the records there.
+    found: dict[tuple[str, frozenset[str]], list[tuple[str, pd.DataFrame]]] = {}
+    for name in LABELS:
+        by = ["dataset", "normalizer"] if name == "kernel" else ["dataset"]
+        for key, group in frame.groupby(by, sort=True):
+            values = frozenset(counted(group[name]))
+            if len(values) > 1:
+                found.setdefault((name, values), []).append((" ".join(map(str, key)), group))
     lines = []
-    for dataset, group in frame.groupby("dataset", sort=True):
-        for name, label in LABELS.items():
-            if name != "kernel" and len(counts := counted(group[name])) > 1:
-                lines.append(f"{dataset}: the records differ in {label}: {_values(counts)}")
-        for normalizer, cell in group.groupby("normalizer", sort=True):
-            if len(counts := counted(cell["kernel"])) > 1:
-                lines.append(f"{dataset} {normalizer}: the records differ in kernel: {_values(counts)}")
-        for text, count in counted(note for notes in group["notes"] for note in notes).items():
-            lines.append(f"{dataset}: {text} ({'all' if count == len(group) else count} of {len(group)} records)")
+    for (name, _), groups in found.items():
+        where, counts = _joined(groups)[0], counted(value for _, group in groups for value in group[name])
+        lines.append(f"{where}: the records differ in {LABELS[name]}: {_values(counts)}")
+    return lines + _notes(frame)
+
+
+def _notes(frame: pd.DataFrame) -> list[str]:
+    """The notes that records hold, each with its data sets and the number of their records that have it."""
+    groups = [(str(dataset), group) for dataset, group in frame.groupby("dataset", sort=True)]
+    texts = dict.fromkeys(note for _, group in groups for notes in group["notes"] for note in notes)
+    lines = []
+    for text in sorted(texts):
+        where, records = _joined([(name, group) for name, group in groups if any(text in n for n in group["notes"])])
+        count = sum(text in notes for notes in records["notes"])
+        lines.append(f"{where}: {text} ({'all' if count == len(records) else count} of {len(records)} records)")
     return lines
+
+
+def _joined(groups: Sequence[tuple[str, pd.DataFrame]]) -> tuple[str, pd.DataFrame]:
+    """The names of `groups` in one text, and all their records."""
+    return ", ".join(name for name, _ in groups), pd.concat([group for _, group in groups])
 
 
 def of_rows(frame: pd.DataFrame, rows: Sequence[Comparison]) -> pd.DataFrame:

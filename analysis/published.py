@@ -1,13 +1,14 @@
 """The CSV of published runs (Canay 2026, replication package 1.0.1), row by row as run records."""
 
 import csv
+import math
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
 from analysis.errors import InputError, near
-from bench.records import Record, Status
+from bench.records import Record, Status, check_metrics
 
 DATASETS = {"twenty_news": "twenty_newsgroups", "synthetic_marker": "marker"}
 METHODS = {
@@ -39,7 +40,8 @@ COLUMNS = ("dataset", "method", "seed", "status", "device", *SETTING, *METRICS)
 def read(path: Path) -> list[tuple[Path, Record]]:
     """The runs in the CSV file `path`, each with `path:line` as its place.
 
-    Raises InputError naming the file and the columns that are missing, or the line and the value that is no number.
+    Raises InputError naming the file and the columns that are missing, or the line, the column and a value that is no
+    number or cannot be.
     """
     try:
         with path.open(newline="", encoding="utf-8-sig") as file:
@@ -65,9 +67,16 @@ def _record(place: Path, row: dict[str | None, Any]) -> tuple[Path, Record]:
     def number(column: str) -> float | None:
         text = (row[column] or "").strip()
         try:
-            return float(text) if text else None
+            value = float(text) if text else None
         except ValueError:
-            raise InputError(f"{place}: column {column} holds {text!r}, not a number") from None
+            value = math.nan
+        if value is not None and not math.isfinite(value):
+            raise InputError(f"{place}: column {column} holds {text!r}, not a number")
+        try:
+            check_metrics({METRICS[column]: value})
+        except ValueError as error:
+            raise InputError(f"{place}: column {column} holds {text!r}: {error}") from error
+        return value
 
     if not row["seed"].strip().isdecimal():
         raise InputError(f"{place}: column seed holds {row['seed']!r}, not a whole number")

@@ -84,8 +84,8 @@ def table(runs: Runs, plan: Plan) -> Table | None:
             " these runs do not decide.",
             "The published mean and standard deviation are rounded to three decimals. Welch's test takes the sides as"
             " independent; where they share the rows of each seed, its intervals are wider than need be.",
-            *provenance.notices(runs.frame[used]),
         ),
+        cautions=tuple(provenance.notices(runs.frame[used])),
     )
 
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from analysis import comparisons, frame, latex, names, output, provenance, report, selection, tables
+from analysis import absent, claims, comparisons, frame, latex, names, output, provenance, report, selection, tables
 from analysis.console import say
 from analysis.frame import Runs
 from analysis.settings import Plan, Settings
@@ -22,9 +22,11 @@ def analyse(settings: Settings, command: str) -> None:
     say(read(runs, plan) + "\n")
     made = tables.all_tables(runs, plan, families, pairs, chosen)
     for table in made:
-        say(table.markdown())
+        say(table.markdown(alone=False))
     results = [*families, *pairs]
-    warnings = [*runs.warnings, *comparisons.warnings(runs, plan, results), *selection.warnings(plan, chosen)]
+    warnings = [*runs.warnings, *absent.warnings(runs, plan), *comparisons.warnings(runs, plan, results)]
+    warnings += [*selection.warnings(plan, chosen), *claims.warnings(runs, plan, families, pairs)]
+    warnings += provenance.notices(runs.frame)
     if warnings:
         say("\n".join(["## Warnings\n", *(f"- {text}" for text in warnings)]) + "\n")
 
@@ -39,7 +41,8 @@ def analyse(settings: Settings, command: str) -> None:
     texts = {f"tables/{table.name}.md": table.markdown() for table in made}
     texts |= {f"tables/{table.name}.csv": table.csv() for table in made}
     texts |= {f"tables/{table.name}.tex": latex.latex(table) for table in made} | {"report.html": page}
-    contents = {name: text.encode() for name, text in texts.items()}
+    # Paths may hold bytes that are no text.
+    contents = {name: text.encode(errors="backslashreplace") for name, text in texts.items()}
     stale = output.write(settings.out, contents | {f"figures/{name}": content for name, content in drawn.items()})
     lines = {
         "records": ", ".join(map(str, settings.records)),

@@ -53,10 +53,13 @@ def warnings(plan: Plan, found: Sequence[Chosen]) -> list[str]:
         where = [item.dataset for item in found if item.choice == choice and item.row]
         if where:
             said.append(f"choice {choice}: {LABELS[plan.selection]} on {', '.join(where)}")
+    without: dict[tuple[str, str], list[str]] = {}
     for item in found:
         if item.row is None:
-            drop = comparisons.DROP if "missing seed" in item.status else ""
-            said.append(f"choice {item.choice}, {item.dataset}: {item.status}{drop}")
+            without.setdefault((item.choice, item.status), []).append(item.dataset)
+    for (choice, status), datasets in without.items():
+        drop = comparisons.DROP if "missing seed" in status else ""
+        said.append(f"choice {choice}, {', '.join(datasets)}: {status}{drop}")
     return said
 
 
@@ -97,9 +100,10 @@ def table(runs: Runs, plan: Plan, found: Sequence[Chosen]) -> Table:
             f"Chosen: the highest mean {plan.selection} accuracy over the seeds that all candidates completed.",
             _caution(plan.selection),
             f"Δ: chosen - {control} on the test rows of n matched seeds. CI: Student's t.",
-            *provenance.notices(provenance.of_rows(runs.frame, used)),
         ),
-        wide=frozenset({f"{plan.selection} accuracy"}),
+        cautions=tuple(provenance.notices(provenance.of_rows(runs.frame, used))),
+        # The title says what chose; only where nothing could be chosen does the last column say more.
+        wide=frozenset({f"{plan.selection} accuracy"} | ({"selected on"} if len(used) == len(found) else set())),
     )
 
 

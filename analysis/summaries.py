@@ -6,6 +6,7 @@ from pathlib import Path
 from analysis.errors import InputError
 
 FOLDER = Path(__file__).resolve().parent.parent / "results" / "published"
+NAMES = ("cells", "paired", "hae_vs_entmax15", "runtime", "alpha")
 KEYS = ("dataset", "normalizer")
 
 Key = tuple[str, ...]
@@ -15,10 +16,10 @@ Figures = dict[str, float]
 def read(name: str) -> dict[Key, Figures]:
     """The figures of `FOLDER/<name>.csv` by (data set, normalizer), or by (data set,) where it has no normalizers.
 
-    A figure that was not printed is NaN. Empty where the file is not there, as in a package installed without results.
+    A figure that was not printed is NaN. Empty where the file is not there (see `missing`).
     Raises InputError naming file, line and column of a field that is no number, or the line of a second row of one key.
     """
-    path = FOLDER / f"{name}.csv"
+    path = _path(name)
     if not path.is_file():
         return {}
     found: dict[Key, Figures] = {}
@@ -31,6 +32,15 @@ def read(name: str) -> dict[Key, Figures]:
                 raise InputError(f"{place}: {' '.join(key)} stands twice; keep one row")
             found[key] = {column: _number(place, column, text) for column, text in row.items()}
     return found
+
+
+def missing() -> list[str]:
+    """The files of published figures that are not there, as in a package that was installed in part."""
+    return [str(_path(name)) for name in NAMES if not _path(name).is_file()]
+
+
+def _path(name: str) -> Path:
+    return FOLDER / f"{name}.csv"
 
 
 def _number(place: str, column: str, text: str) -> float:

@@ -30,7 +30,8 @@ class Table:
     """One table: `header` and `sections` as people read it, `columns` and `values` as programs do.
 
     `left` names the header cells whose columns hold text; all others are aligned to the right. `wide` names those that
-    a printed page has no room for.
+    a printed page has no room for. `cautions` are what the records say of themselves (see `provenance.notices`), which
+    belongs below a table that stands alone, and is said once where all tables stand together.
     """
 
     name: str
@@ -42,9 +43,10 @@ class Table:
     values: tuple[tuple[Value, ...], ...]
     notes: tuple[str, ...] = ()
     wide: frozenset[str] = frozenset()
+    cautions: tuple[str, ...] = ()
 
-    def markdown(self) -> str:
-        """GitHub Markdown, with cells padded so that it reads in a terminal too."""
+    def markdown(self, *, alone: bool = True) -> str:
+        """GitHub Markdown, with cells padded so that it reads in a terminal too; `cautions` where it stands `alone`."""
         lines = [f"## {_safe(self.title)}", ""]
         header = tuple(_safe(cell) for cell in self.header)
         bodies = [[tuple(_safe(cell) for cell in row) for row in section.rows] for section in self.sections]
@@ -57,7 +59,7 @@ class Table:
             lines += [f"### {_safe(section.heading)}", ""] if section.heading else []
             lines += [self._line(row, widths) for row in (header, ruler, *body)] + [""]
             lines += [f"- {_safe(note)}" for note in section.notes] + ([""] if section.notes else [])
-        lines += [f"- {_safe(note)}" for note in self.notes]
+        lines += [f"- {_safe(note)}" for note in (*self.notes, *(self.cautions if alone else ()))]
         return "\n".join(lines).rstrip() + "\n"
 
     def _line(self, row: Row, widths: list[int]) -> str:

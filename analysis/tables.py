@@ -82,8 +82,8 @@ def main_results(runs: Runs, plan: Plan) -> Table:
             MEANS,
             SUPPORT,
             *_of_lengths(runs),
-            *provenance.notices(runs.frame),
         ),
+        cautions=tuple(provenance.notices(runs.frame)),
     )
 
 
@@ -121,8 +121,8 @@ def follow_up(runs: Runs, plan: Plan, name: str, result: FamilyResult) -> Table:
             *(MEANS, SUPPORT),
             f"Δ: normalizer - {control} on matched seeds. p: paired t test, two-sided, not corrected for multiplicity.",
             *_untested(result, plan),
-            *provenance.notices(provenance.of_rows(runs.frame, result.rows)),
         ),
+        cautions=tuple(provenance.notices(provenance.of_rows(runs.frame, result.rows))),
     )
 
 

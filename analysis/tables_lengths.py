@@ -73,8 +73,8 @@ def exact_match(runs: Runs, plan: Plan) -> Table | None:
             *trained(runs, plan),
             "The CSV also holds token accuracy, the share of answer tokens that are right, given the true ones before, "
             "and the number of test rows of all seeds together.",
-            *provenance.notices(of_lengths(runs)),
         ),
+        cautions=tuple(provenance.notices(of_lengths(runs))),
     )
 
 
@@ -112,8 +112,8 @@ def dispersion(runs: Runs, plan: Plan) -> Table | None:
             "test that the mean change is 0, two-sided.",
             f"verdict: grows or falls where Holm p ≤ {plan.level}; else inconclusive.",
             "identical: no change on any seed. degenerate: the same change on every seed, so no test.",
-            *provenance.notices(of_lengths(runs)),
         ),
+        cautions=tuple(provenance.notices(of_lengths(runs))),
     )
 
 

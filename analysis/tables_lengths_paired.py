@@ -93,8 +93,8 @@ def table(runs: Runs, plan: Plan) -> Table | None:
             + f" of {len(rows)} comparisons.",
             "identical: no difference on any seed. degenerate: the same difference on every seed, so no test.",
             *_refused(rows, plan),
-            *provenance.notices(provenance.of_rows(of_lengths(runs), rows)),
         ),
+        cautions=tuple(provenance.notices(provenance.of_rows(of_lengths(runs), rows))),
     )
 
 

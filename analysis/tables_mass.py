@@ -35,6 +35,6 @@ def mass(runs: Runs, plan: Plan) -> Table | None:
         notes=(
             "Mass: share of a row's attention on the tokens that carry its answer, mean over the test rows of a seed; "
             "mean ± standard deviation (ddof 1) over n seeds. CI: Student's t.",
-            *provenance.notices(runs.frame[runs.frame["informative_mass"].notna()]),
         ),
+        cautions=tuple(provenance.notices(runs.frame[runs.frame["informative_mass"].notna()])),
     )

@@ -45,8 +45,8 @@ def paired_table(runs: Runs, plan: Plan, name: str, results: Sequence[FamilyResu
         notes=(
             *_notes(plan, control, percent),
             *lengths.notices(provenance.of_rows(runs.by_length, rows)),
-            *provenance.notices(provenance.of_rows(runs.frame, rows)),
         ),
+        cautions=tuple(provenance.notices(provenance.of_rows(runs.frame, rows))),
     )
 
 

@@ -51,6 +51,8 @@ def runtime(runs: Runs, plan: Plan) -> Table:
         sections=(Section("", blocks(rows)),),
         columns=("dataset", "normalizer", "n", *(f"{kind}_{part}" for kind in kinds for part in PARTS)),
         values=tuple(values),
+        # Seconds of a clock say little where those of the processor are known.
+        wide=frozenset({"training s", "training ratio"}) if CPU in kinds else frozenset(),
         notes=(
             "Mean ± standard deviation over n seeds: seconds of the training loop and of one pass over the test rows."
             + (
@@ -63,8 +65,8 @@ def runtime(runs: Runs, plan: Plan) -> Table:
             *_total(runs.frame),
             *refused,
             f"Measured on: {provenance.machine(runs.frame)}.",
-            *provenance.notices(runs.frame),
         ),
+        cautions=tuple(provenance.notices(runs.frame)),
     )
 
 

@@ -106,8 +106,8 @@ def table(runs: Runs, plan: Plan) -> Table | None:
             f"TOST p: that the mean q lies within the declared margin, {', '.join(margins)}; uncorrected.",
             f"verdict: equivalent where TOST p ≤ {plan.level}; else different where Holm p ≤ {plan.level}; else "
             "inconclusive.",
-            *provenance.notices(used),
         ),
+        cautions=tuple(provenance.notices(used)),
     )
 
 

@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pandas as pd
@@ -74,18 +75,30 @@ def test_the_code_of_today_gives_every_record_its_fingerprint(study):
         assert identity == Identity(record.fingerprint, record.cell, record.setting)
 
 
+@pytest.fixture(scope="module")
+def rebuilt(tmp_path_factory):
+    """A function: study -> the folder of tables that the code of today makes of its records, by file name."""
+
+    @cache
+    def made(study):
+        out = tmp_path_factory.mktemp(study)
+        words = [f"records=results/{study}/records", f"out={out}", f"analysis={study}", "figures=false"]
+        subprocess.run([sys.executable, "-m", "analysis", *words], cwd=ROOT, check=True, capture_output=True)
+        return out / "tables"
+
+    return made
+
+
 @pytest.mark.parametrize("study", STUDIES)
-def test_tables_are_rebuilt_byte_for_byte(study, tmp_path):
-    words = [f"records=results/{study}/records", f"out={tmp_path}", f"analysis={study}", "figures=false"]
-    subprocess.run([sys.executable, "-m", "analysis", *words], cwd=ROOT, check=True, capture_output=True)
+def test_tables_are_rebuilt_byte_for_byte(study, rebuilt):
     committed = {path.name: path.read_bytes() for path in (RESULTS / study / "tables").iterdir()}
-    made = {path.name: path.read_bytes() for path in (tmp_path / "tables").iterdir()}
+    made = {path.name: path.read_bytes() for path in rebuilt(study).iterdir()}
     assert sorted(made) == sorted(committed)
     assert [name for name in made if made[name] != committed[name]] == []
 
 
-def test_the_attention_of_trained_softmax_models_disperses_with_length():
-    table = pd.read_csv(RESULTS / "length_generalization" / "tables" / "dispersion_by_length.csv")
+def test_the_attention_of_trained_softmax_models_disperses_with_length(rebuilt):
+    table = pd.read_csv(rebuilt("length_generalization") / "dispersion_by_length.csv")
     entropy = table[(table["normalizer"] == "softmax") & (table["measure"] == "entropy")].set_index("dataset")
     means = entropy[[f"mean_{length}" for length in (16, 32, 64, 128, 256)]].to_numpy()
     assert len(means) == 6

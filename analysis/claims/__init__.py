@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import get_args
 
-from analysis import provenance
+from analysis import provenance, summaries
 from analysis.claims.evidence import FOLLOW_UP, LEVEL, TIMED, TOKENS, gathered
 from analysis.claims.judges import (
     ALPHA,
@@ -36,6 +36,10 @@ RULES = (
     f"C6, C7 and C9 cover the four main data sets, and {FOLLOW_UP} where it has records. One counterexample decides"
     " against a claim; for it, everything that it covers must have a result.",
 )
+
+
+SHOWN = 3
+"""Reasons for which no claim can be tested, before any others are only counted."""
 
 
 def evaluate(runs: Runs, plan: Plan, families: Iterable[FamilyResult], pairs: Iterable[FamilyResult]) -> list[Claim]:
@@ -72,5 +76,25 @@ def table(runs: Runs, plan: Plan, families: Iterable[FamilyResult], pairs: Itera
         ),
         columns=("claim", "statement", "verdict", "published", "ours", "lacking"),
         values=tuple((c.id, c.statement, c.verdict, c.published, c.ours, "; ".join(c.lacking)) for c in claims),
-        notes=(*RULES, *times, *provenance.notices(used)),
+        notes=(*RULES, *times),
+        cautions=tuple(provenance.notices(used)),
     )
+
+
+def warnings(runs: Runs, plan: Plan, families: Iterable[FamilyResult], pairs: Iterable[FamilyResult]) -> list[str]:
+    """Why tables that compare with the published study are left out, for records of any of its data sets."""
+    if not runs.datasets.intersection(TOKENS):
+        return []
+    said = []
+    absent = summaries.missing()
+    if absent:
+        said.append(
+            f"published figures: {', '.join(absent)} not found, so the tables of replication and claims lack what "
+            "rests on them; install the package whole, or analyse in a checkout"
+        )
+    claims = evaluate(runs, plan, families, pairs)
+    if all(claim.verdict == "not testable" for claim in claims):
+        reasons = list(dict.fromkeys(reason for claim in claims for reason in claim.lacking))
+        more = f"; and {len(reasons) - SHOWN} more reasons" if len(reasons) > SHOWN else ""
+        said.append(f"published claims: none can be tested ({'; '.join(reasons[:SHOWN])}{more})")
+    return said

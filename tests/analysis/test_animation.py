@@ -76,6 +76,17 @@ def test_what_ffmpeg_complains_of_is_said(folder: Path, monkeypatch: pytest.Monk
         animation.animate(folder)
 
 
+def test_a_failure_leaves_the_earlier_animation(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = ("animation.gif", "animation.png", "animation.mp4")
+    for name in names:
+        (folder / name).write_text("whole")
+    torn = "open(sys.argv[-1], 'w').write('torn'); sys.exit('disk full')"
+    monkeypatch.setattr("shutil.which", lambda _: program(folder, torn))
+    with pytest.raises(InputError, match=r"animation\.mp4: ffmpeg failed: disk full"):
+        animation.animate(folder)
+    assert [(folder / name).read_text() for name in names] == ["whole"] * 3
+
+
 def test_rows_stand_in_the_order_of_their_first_informative_token(folder: Path) -> None:
     frames = animation.load(folder / animation.NAME)
     first = frames.marks.argmax(axis=1)

@@ -210,7 +210,7 @@ def test_a_note_of_the_records_stands_below_the_table(build: SimpleNamespace, pl
         for record in study(build)
     ]
     table = tabled(build.runs_of(held_out), plan)
-    assert "cifar10: test = official batch 5 (all of 70 records)" in table.notes
+    assert "cifar10: test = official batch 5 (all of 70 records)" in table.cautions
     assert table.csv() == tabled(build.runs_of(held_out[::-1]), plan).csv()
 
 
@@ -221,3 +221,23 @@ def test_without_the_published_figures_the_claims_are_judged_all_the_same(
     found = judge(build, plan, study(build))
     assert verdicts(found) == dict.fromkeys(IDS, "replicated")
     assert {claim.published for claim in found.values()} == {"-"}
+
+
+def test_published_figures_that_are_not_there_are_told_of(
+    build: SimpleNamespace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs, plan = build.runs_of(build.grid(dataset="kmnist")), build.plan()
+    assert not any("published figures" in text for text in claims.warnings(runs, plan, [], []))
+    monkeypatch.setattr("analysis.summaries.FOLDER", tmp_path)
+    said = claims.warnings(runs, plan, [], [])[0]
+    assert said.startswith(f"published figures: {tmp_path / 'cells.csv'}, {tmp_path / 'paired.csv'}, ")
+    assert "install the package whole" in said
+    assert claims.warnings(build.runs_of(build.grid()), plan, [], []) == []
+
+
+def test_claims_that_cannot_be_tested_on_records_of_their_data_sets_are_told_of(build: SimpleNamespace) -> None:
+    runs, plan = build.runs_of(build.grid({"softmax": (0.5, 0.6)}, "kmnist")), build.plan()
+    assert claims.table(runs, plan, [], []) is None
+    (said,) = claims.warnings(runs, plan, [], [])
+    assert said.startswith("published claims: none can be tested (no records of cifar10; no records of fashion_mnist; ")
+    assert said.endswith(" more reasons)")

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from analysis import frame
+from analysis import frame, provenance, published
 from analysis.errors import InputError
 from tests.conftest import Tally
 
@@ -196,6 +196,40 @@ def test_two_settings_of_one_seed_say_what_differs(build: SimpleNamespace) -> No
     ]
     with pytest.raises(InputError, match="epochs: 1, 2"):
         build.runs_of(records)
+
+
+@pytest.mark.parametrize("empty", [{}, dict.fromkeys(frame.PROVENANCE), {"cpu": "", "code_version": ""}])
+def test_absent_provenance_reads_not_recorded_in_every_column(build: SimpleNamespace, empty: dict) -> None:
+    known = dict.fromkeys(frame.PROVENANCE, "known")
+    records = [record.model_copy(update={"provenance": known}) for record in build.grid()]
+    records[0] = records[0].model_copy(update={"provenance": empty})
+    found = build.runs_of(records).frame
+    for name in frame.PROVENANCE:
+        assert provenance.counted(found[name]) == {"known": 15, "not recorded": 1}
+    said = "\n".join(provenance.notices(found)) + provenance.machine(found)
+    assert "nan" not in said
+    assert "a machine that the records do not name (1 record)" in said
+
+
+def test_records_that_say_nothing_of_their_origin_have_no_summary_of_it(build: SimpleNamespace) -> None:
+    records = [record.model_copy(update={"provenance": {}}) for record in build.grid()]
+    found = build.runs_of(records).frame
+    assert provenance.summary(found) == []
+    assert provenance.notices(found) == []
+    assert provenance.machine(found) == "a machine that the records do not name"
+
+
+def test_rows_of_a_csv_beside_records_say_not_recorded(build: SimpleNamespace, tmp_path: Path) -> None:
+    build.save(tmp_path / "records", *build.grid())
+    columns = dict.fromkeys(published.COLUMNS, "1") | {"dataset": "mine", "method": "softmax", "status": "completed"}
+    columns |= {"device": "", "accuracy": "0.5", "macro_f1": "0.5", "nonzero_ratio": "0.5"}
+    lines = [",".join(columns), ",".join(columns.values())]
+    (tmp_path / "runs.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    found = frame.load([tmp_path / "records", tmp_path / "runs.csv"]).frame
+    summary = dict(provenance.summary(found))
+    assert summary["device"] == "cpu (16 records); not recorded (1 record)"
+    assert summary["torch version"] == "2.9.0 (16 records); not recorded (1 record)"
+    assert "nan" not in str(summary)
 
 
 def made_by(build: SimpleNamespace, **sources: tuple[str | None, ...]) -> list:

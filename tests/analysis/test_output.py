@@ -1,11 +1,16 @@
 """What is written, and what of an earlier analysis is removed."""
 
+import resource
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from analysis.errors import InputError
-from analysis.output import MADE, write
+from analysis.output import MADE, whole, write
+from tests.conftest import Tally
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -45,3 +50,44 @@ def test_a_file_in_the_place_of_the_folder_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match=f"out: cannot write {tmp_path / 'file'}"):
         write(tmp_path / "file", {"report.html": b""})
+
+
+@contextmanager
+def disk_full_after(size: int) -> Iterator[None]:
+    """No file grows beyond `size` bytes, as where a disk fills up."""
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, limits[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        signal.signal(signal.SIGXFSZ, before)
+
+
+@pytest.mark.fault("a disk that fills up while an analysis is written")
+def test_a_full_disk_leaves_every_file_of_the_earlier_analysis(tmp_path: Path, fault: Tally) -> None:
+    write(tmp_path, {"tables/a.md": b"1", "tables/old.md": b"2", "report.html": b"3"})
+    before = contents(tmp_path)
+    new = {"tables/a.md": b"4", "tables/new.md": b"5", "report.html": b"6" * 10_000}
+    with disk_full_after(1000), fault.refused(InputError, match="out: cannot write .*; what was there before is unch"):
+        write(tmp_path, new)
+    fault.kept(before, contents(tmp_path))
+    assert contents(tmp_path) == before
+    assert sorted(path.name for path in tmp_path.iterdir()) == [MADE, "report.html", "tables"]
+    assert write(tmp_path, new) == ["tables/old.md"]
+
+
+def test_a_folder_in_the_place_of_a_file_leaves_the_others_as_they_were(tmp_path: Path) -> None:
+    write(tmp_path, {"a.md": b"1"})
+    (tmp_path / "report.html").mkdir()
+    with pytest.raises(InputError, match=f"cannot write {tmp_path / 'report.html'}: Is a directory"):
+        write(tmp_path, {"a.md": b"2", "report.html": b"3"})
+    assert contents(tmp_path)["a.md"] == b"1"
+
+
+def test_a_failure_names_the_file_that_was_to_be_made(tmp_path: Path) -> None:
+    with pytest.raises(OSError, match="no disk") as error, whole(tmp_path) as part:
+        raise OSError(28, "no disk", str(part / "tables" / "a.md"))
+    assert error.value.filename == str(tmp_path / "tables" / "a.md")
+    assert list(tmp_path.iterdir()) == []

@@ -167,13 +167,44 @@ def test_a_row_becomes_a_record_under_our_names(tmp_path: Path) -> None:
         ({"seed": "1.5"}, r"runs\.csv:2: column seed holds '1\.5', not a whole number"),
         ({"seed": "inf"}, r"runs\.csv:2: column seed holds 'inf', not a whole number"),
         ({"dataset": "Big Data"}, r"runs\.csv:2: dataset: .*'Big Data'"),
-        ({"accuracy": "nan"}, r"runs\.csv:2: metrics\.accuracy: "),
+        ({"accuracy": "nan"}, r"runs\.csv:2: column accuracy holds 'nan', not a number"),
+        ({"loss": "-1e999"}, r"runs\.csv:2: column loss holds '-1e999', not a number"),
     ],
 )
 def test_a_wrong_value_is_named_with_its_line(tmp_path: Path, change: dict[str, str], message: str) -> None:
     path = write(tmp_path / "runs.csv", ROW | change)
     with pytest.raises(InputError, match=message):
         published.read(path)
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "said"),
+    [
+        ("nonzero_ratio", "50", "support is 50, which is not a share of 1; a percentage must be divided by 100"),
+        ("accuracy", "83.0", "accuracy is 83, which is not a share of 1; a percentage must be divided by 100"),
+        ("macro_f1", "-0.1", "macro_f1 is -0.1, which is not a share of 1"),
+        ("train_seconds", "-5", "train_seconds is -5, which is not a number of seconds"),
+        ("inference_seconds", "-5", "inference_seconds is -5, which is not a number of seconds"),
+        ("wall_seconds_total", "-5", "wall_seconds is -5, which is not a number of seconds"),
+        ("loss", "-0.5", "test_loss is -0.5, which is not a cross-entropy"),
+        ("peak_memory_mb", "-1", "peak_memory_mb is -1, which is not a number of MiB"),
+        ("parameter_count", "-1", "parameters is -1, which is not a number of parameters"),
+        ("learned_alpha_mean", "0.5", "alpha_mean is 0.5, which is not an α of entmax"),
+    ],
+)
+def test_a_number_that_cannot_be_is_refused_with_line_and_column(
+    tmp_path: Path, column: str, value: str, said: str
+) -> None:
+    path = write(tmp_path / "runs.csv", ROW | {column: value})
+    with pytest.raises(InputError) as error:
+        frame.load([path])
+    assert str(error.value).startswith(f"{path}:2: column {column} holds {value!r}: {said}")
+
+
+def test_every_column_of_numbers_has_a_domain() -> None:
+    from bench.domains import METRICS
+
+    assert set(published.METRICS.values()) <= set(METRICS)
 
 
 def test_missing_columns_are_named_with_near_matches(tmp_path: Path) -> None:

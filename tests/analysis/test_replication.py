@@ -83,7 +83,7 @@ def test_the_table_holds_the_published_cells_alone_and_the_notes_of_their_record
     table = replication.table(build.runs_of(records), build.plan())
     assert table is not None
     assert [row[:2] for row in table.values] == [("digits", "softmax"), ("digits", "sparsemax")]
-    assert "digits: other rows (all of 20 records)" in table.notes
+    assert "digits: other rows (all of 20 records)" in table.cautions
     again = replication.table(build.runs_of(records[::-1]), build.plan())
     assert again is not None
     assert again.markdown() == table.markdown()

@@ -4,11 +4,14 @@ import csv
 import io
 import math
 import re
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
 from analysis import comparisons, latex, provenance, selection, tables
+from analysis.run import analyse
+from analysis.settings import Settings
 from analysis.table import Section, Table, fixed, interval, p_value, signed, spread
 
 
@@ -79,8 +82,37 @@ def test_different_provenance_is_a_notice_under_the_tables(build: SimpleNamespac
     for table in found.values():
         expected = table.name != "hae_vs_entmax15"
         notice = "digits: the records differ in torch version: 2.9.0 ("
-        assert any(note.startswith(notice) for note in table.notes) == expected
-    assert "digits: the records differ in threads: 2 (15 records); 8 (1 record)" in found["main_results"].notes
+        assert any(caution.startswith(notice) for caution in table.cautions) == expected
+        assert (f"- {notice}" in table.markdown()) == expected
+        assert (notice in latex.latex(table)) == expected
+        assert notice not in table.markdown(alone=False)
+    assert "digits: the records differ in threads: 2 (15 records); 8 (1 record)" in found["main_results"].cautions
+
+
+def test_what_holds_for_several_data_sets_is_said_once_with_their_names(build: SimpleNamespace) -> None:
+    def of(dataset: str, **changes: object) -> list:
+        first, *rest = (r.model_copy(update={"notes": ["test = batch 5"]}) for r in build.grid(dataset=dataset))
+        return [first.model_copy(update={"provenance": first.provenance | changes}), *rest]
+
+    records = [*of("a", torch="2.10.0"), *of("b", torch="2.10.0"), *of("c", torch="3.0"), *build.grid(dataset="d")]
+    assert provenance.notices(build.runs_of(records).frame) == [
+        "a, b: the records differ in torch version: 2.9.0 (30 records); 2.10.0 (2 records)",
+        "c: the records differ in torch version: 2.9.0 (15 records); 3.0 (1 record)",
+        "a, b, c: test = batch 5 (all of 48 records)",
+    ]
+
+
+def test_a_whole_analysis_prints_each_warning_once(
+    build: SimpleNamespace, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for dataset in ("digits", "marker_learnable"):
+        odd = build.make(dataset, "softmax", 0, 0.5, provenance={"torch": "2.10.0"}, notes=["test = batch 5"])
+        build.save(tmp_path / "records", odd, *build.grid(dataset=dataset)[1:])
+    analyse(Settings(records=[tmp_path / "records"], out=tmp_path, analysis=build.plan(), figures=False), "")
+    printed, page = capsys.readouterr().out, (tmp_path / "report.html").read_text(encoding="utf-8")
+    for text in ("the records differ in torch version", "test = batch 5"):
+        assert printed.count(text) == page.count(text) == 1
+        assert (tmp_path / "tables/main_results.md").read_text(encoding="utf-8").count(text) == 1
 
 
 def test_kernels_may_differ_between_normalizers_but_not_within_one(build: SimpleNamespace) -> None:
@@ -99,7 +131,7 @@ def test_notes_of_records_are_shown_under_tables_that_include_them(build: Simple
     found = made(build, [*records, *other])
     used = {"main_results": 16, "paired_vs_softmax": 12, "hae_vs_entmax15": 8, "runtime": 16}
     for name, count in used.items():
-        assert f"digits: test = official batch 5 (all of {count} records)" in found[name].notes
+        assert f"digits: test = official batch 5 (all of {count} records)" in found[name].cautions
 
 
 def test_names_with_markdown_signs_are_escaped_and_lines_stay_aligned(build: SimpleNamespace) -> None:
