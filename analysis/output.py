@@ -11,6 +11,8 @@ from analysis.errors import InputError
 
 MADE = ".made"
 """Lists what the last analysis wrote, one path a line; nothing else is ever removed."""
+PART = ".part-"
+"""How the names of folders begin in which files lie until all are written."""
 
 
 def write(out: Path, contents: Mapping[str, bytes]) -> list[str]:
@@ -41,10 +43,10 @@ def whole(folder: Path) -> Iterator[Path]:
 
     Where anything is raised before that, `folder` stays as it is. Raises OSError naming the file in `folder`.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=".part-", dir=folder) as name:
-        part = Path(name)
-        try:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=PART, dir=folder) as name:
+            part = Path(name)
             yield part
             targets = {path: folder / path.relative_to(part) for path in sorted(part.rglob("*")) if path.is_file()}
             # Whatever can fail comes first: after it, files are only renamed.
@@ -54,10 +56,16 @@ def whole(folder: Path) -> Iterator[Path]:
                     raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(target))
             for path, target in targets.items():
                 path.replace(target)
-        except OSError as error:
-            where = Path(error.filename or folder)
-            where = folder / where.relative_to(part) if where.is_relative_to(part) else where
-            raise OSError(error.errno, error.strerror or str(error), str(where)) from error
+    except OSError as error:
+        where = _final(folder, Path(error.filename or folder))
+        raise OSError(error.errno, error.strerror or str(error), str(where)) from error
+
+
+def _final(folder: Path, path: Path) -> Path:
+    """Where a file of `whole` comes to lie in `folder`; other paths as they are."""
+    if not path.is_relative_to(folder):
+        return path
+    return folder.joinpath(*(name for name in path.relative_to(folder).parts if not name.startswith(PART)))
 
 
 def _put(path: Path, content: bytes) -> None:

@@ -91,3 +91,9 @@ def test_a_failure_names_the_file_that_was_to_be_made(tmp_path: Path) -> None:
         raise OSError(28, "no disk", str(part / "tables" / "a.md"))
     assert error.value.filename == str(tmp_path / "tables" / "a.md")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="there is no /proc, in which nobody can write")
+def test_a_folder_that_takes_no_files_is_named_itself() -> None:
+    with pytest.raises(InputError, match=r"^out: cannot write /proc: "):
+        write(Path("/proc"), {"report.html": b""})
