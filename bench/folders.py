@@ -40,6 +40,8 @@ def notices(arguments: Sequence[str]) -> Iterator[str]:
         return
     for word in arguments:
         key, _, value = word.partition("=")
+        if key.startswith("hydra."):  # settings of the whole sweep
+            continue
         if quoted(word) != word and not Path(value).exists() and "," in re.sub(r"\$\{[^}]*\}", "", value):
             yield f"{word} is one folder; a sweep over several is written {key}=choice(A,B)"
 

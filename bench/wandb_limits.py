@@ -11,7 +11,7 @@ from pydantic import AfterValidator, Field
 TAG = 64
 NAME = 128
 """Characters of a tag; and of the name of a project, an entity, a run, a group or an artifact."""
-NOT_IN_PROJECT = '/\\#?%:"'
+NOT_IN_PROJECT = "/\\#?%:"
 NOT_IN_ID = ":;,#?/'\\%"
 DIGITS = 10
 """Hexadecimal digits of the hash that keeps shortened names apart."""

@@ -71,6 +71,7 @@ def test_tables_and_figures_of_the_dashboard_are_among_those_of_an_analysis(comm
     [
         ((), "dashboard needs one ENTITY/PROJECT"),
         (("mine",), "dashboard needs one ENTITY/PROJECT"),
+        ((f"me/{'p' * 129}",), f"dashboard: {'p' * 129} has 129 characters, and W&B takes 128"),
         (("me/mine", "sav=a"), "dashboard: sav is no option; did you mean save?"),
         (("me/mine", "save="), "dashboard: save is no option"),
         (

@@ -24,7 +24,8 @@ def test_what_is_there_and_what_is_not(root: Path, capsys: pytest.CaptureFixture
     assert doctor([f"data.root={root}"], CONF) == 0
     out = lines(capsys)
     assert f"hash {prepare('digits', root).hash}" in out
-    assert f"not prepared in {root}" in out
+    assert f"not prepared in {root}\n" in out
+    assert f"-> python -m bench data kmnist data.root={root}\n" in out
     assert "-> python -m bench data kmnist" in out
     assert "broken  " not in out
     assert "torch" in out

@@ -37,12 +37,21 @@ hydra:
 """
 
 
+STRANGE = """# @package _global_
+defaults:
+  - override /dataset: digits
+  - override /normalizer: softmax
+  - override /hydra/launcher: basic
+hydra: {mode: MULTIRUN}
+"""
+
+
 @pytest.fixture(scope="module")
 def conf(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the configuration with two experiments more, `own` and `empty`."""
+    """A copy of the configuration with the experiments `own`, `empty` and `strange` besides."""
     folder = tmp_path_factory.mktemp("copy") / "conf"
     shutil.copytree(CONF, folder)
-    for name, text in (("own", OWN), ("empty", EMPTY)):
+    for name, text in (("own", OWN), ("empty", EMPTY), ("strange", STRANGE)):
         (folder / "experiment" / f"{name}.yaml").write_text(text, encoding="utf-8")
     return folder
 
@@ -86,10 +95,18 @@ def test_without_an_experiment_the_pool_carries_out_a_planned_sweep(conf: Path) 
     assert [choices[name] for name in names] == ["pool", "planned", "none", "none", "none"]
 
 
-def test_an_experiment_whose_sweep_is_empty_is_refused(
-    conf: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("empty", "error: an empty sweep, there is nothing to run: one of normalizer=glob(none_*) has no value\n"),
+        ("strange", "error: hydra/launcher=basic carries out no sweep here; use pool, or see --help"),
+    ],
+)
+def test_an_experiment_that_cannot_be_carried_out_is_refused_and_leaves_nothing(
+    conf: Path, command: Command, monkeypatch: pytest.MonkeyPatch, name: str, message: str
 ) -> None:
     monkeypatch.setattr(bench.__main__, "CONF", conf)
-    code, out, err = command("experiment=empty")
+    code, out, err = command(f"experiment={name}")
     assert (code, out) == (2, "")
-    assert err == "error: an empty sweep, there is nothing to run: one of normalizer=glob(none_*) has no value\n"
+    assert err.startswith(message)
+    assert list(Path.cwd().iterdir()) == []

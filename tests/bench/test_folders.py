@@ -54,7 +54,7 @@ def test_records_and_folders_with_an_equals_sign_are_paths_and_the_rest_are_over
 
 
 def test_a_comma_in_the_folder_of_a_sweep_is_told_of() -> None:
-    words = ["-m", "results_dir=a,b", "data.root=${oc.env:ROOT,data}", "seed=1,2"]
+    words = ["-m", "results_dir=a,b", "hydra.launcher.folder=c,d", "data.root=${oc.env:ROOT,data}", "seed=1,2"]
     assert list(notices(words)) == [
         "results_dir=a,b is one folder; a sweep over several is written results_dir=choice(A,B)"
     ]

@@ -34,8 +34,12 @@ class PlannedSweeper(BasicSweeper):
     """
 
     def sweep(self, arguments: list[str]) -> launcher.Returns:
+        assert self.config is not None
         assert self.launcher is not None
         assert self.hydra_context is not None
+        if not isinstance(self.launcher, launcher.PoolLauncher):
+            name = self.config.hydra.runtime.choices["hydra/launcher"]
+            raise ConfigError(f"hydra/launcher={name} carries out no sweep here; use pool, or see --help")
         parser = OverridesParser.create(config_loader=self.hydra_context.config_loader)
         overrides = parser.parse_overrides([*self._parse_config(), *arguments])
         (jobs,) = self.split_arguments(overrides, max_batch_size=None)
