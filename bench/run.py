@@ -13,13 +13,14 @@ from bench import ROOT, classification, generalization, inputs, interrupts, part
 from bench.allocator import keep_memory
 from bench.attention_model import AttentionModel, Sizes
 from bench.domains import check_attention, check_metrics
-from bench.fingerprint import Identity
+from bench.fingerprint import Identity, identify
 from bench.models import MODELS
 from bench.records import SCHEMA, Record
 from bench.schema import RunConfig
 from bench.streams import global_stream, stream
 from bench.tracking import NoTracker, Seen, Tracker, open_tracker
 from bench.trial import Trial
+from datasets import DataError
 from normalizers import Normalizer, build, native
 
 
@@ -37,7 +38,7 @@ def perform(
     try:
         tracker = open_tracker(config, content)
         start = time.perf_counter()  # a tracker's own start is none of the run's time
-        measured = _measured(config, content["provenance"], tracker, seen)
+        measured = _measured(config, identity, content["provenance"], tracker, seen)
         measured["metrics"]["wall_seconds"] = time.perf_counter() - start
         check_metrics(measured["metrics"])
         check_attention(measured["attention"])
@@ -114,13 +115,17 @@ def choose_device(name: str) -> torch.device:
     return torch.device(name)
 
 
-def _measured(config: RunConfig, origin: dict[str, Any], tracker: Tracker, seen: Seen) -> dict[str, Any]:
+def _measured(
+    config: RunConfig, identity: Identity, origin: dict[str, Any], tracker: Tracker, seen: Seen
+) -> dict[str, Any]:
     torch.set_num_threads(config.threads)
     keep_memory()
     device = choose_device(config.device)
     if device.type == "cuda":  # a CPU with a fixed number of threads repeats its bits anyway
         torch.use_deterministic_algorithms(True, warn_only=True)
     prepared = inputs.arrays(config)
+    if identify(config, prepared.hash) != identity:
+        raise DataError("the data changed after the run was planned; the same command plans anew")
     origin |= {"data_hash": prepared.hash, "device": _device_name(device)}
     model = make_model(config, inputs.shape(config, prepared), device)
     how = generalization if prepared.kind == "sequences" else classification

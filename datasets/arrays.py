@@ -47,7 +47,8 @@ class Arrays:
 
     classes: number of labels, 0 … classes-1. vocabulary (tokens, sequences): number of embedding rows, so every id is
     below it. scale (images only): the largest pixel value there can be, so x / scale lies in [0, 1].
-    note: "" or what must be said wherever a figure made from these rows is shown.
+    note: "" or what must be said wherever a figure made from these rows is shown. raw: the files that were read, and
+    those that would have been read in their place had they been there.
     """
 
     train: Rows
@@ -56,6 +57,7 @@ class Arrays:
     vocabulary: int | None = None
     scale: float | None = None
     note: str = ""
+    raw: tuple[Path, ...] = ()
 
     def named(self) -> dict[str, NDArray[Any]]:
         """The arrays by the names that they are stored under: four, and the marks of both splits where it has any."""

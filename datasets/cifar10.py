@@ -51,8 +51,10 @@ def build(root: Path, *, split: Literal["official", "heldout"] = "official") -> 
         train, test, note = TRAINING[:4], TRAINING[4:], HELD_OUT_NOTE
     else:
         raise ValueError(f"split={split!r} is unknown; choose 'official' or 'heldout'")
-    read = _reader(root, (*train, *test))
-    return Arrays(_rows(map(read, train)), _rows(map(read, test)), classes=10, scale=SCALE, note=note)
+    names = (*train, *test)
+    path, read = _reader(root, names)
+    raw = tuple(map(path, names))
+    return Arrays(_rows(map(read, train)), _rows(map(read, test)), classes=10, scale=SCALE, note=note, raw=raw)
 
 
 def _rows(batches: Iterable[Batch]) -> Rows:
@@ -60,17 +62,17 @@ def _rows(batches: Iterable[Batch]) -> Rows:
     return Rows(np.concatenate(images), np.concatenate(labels))
 
 
-def _reader(root: Path, batches: Sequence[str]) -> Callable[[str], Batch]:
-    """A function from a batch's name to its (images, labels), from the release that holds all of `batches`."""
+def _reader(root: Path, batches: Sequence[str]) -> tuple[Callable[[str], Path], Callable[[str], Batch]]:
+    """From a batch's name to its file, and to its (images, labels), in the release that holds all of `batches`."""
     from torchvision.datasets import CIFAR10
 
     folder, binary = root / CIFAR10.base_folder, root / BINARY_FOLDER
     if not all((folder / batch).exists() for batch in batches):
         if all((binary / f"{batch}.bin").exists() for batch in batches):
-            return lambda batch: _read_binary(binary / f"{batch}.bin")
+            return lambda batch: binary / f"{batch}.bin", lambda batch: _read_binary(binary / f"{batch}.bin")
         _provide_python_release(root, batches)
     md5 = dict(CIFAR10.train_list + CIFAR10.test_list)
-    return lambda batch: _read_python(folder / batch, md5[batch])
+    return lambda batch: folder / batch, lambda batch: _read_python(folder / batch, md5[batch])
 
 
 def _read_python(path: Path, md5: str) -> Batch:
@@ -79,7 +81,13 @@ def _read_python(path: Path, md5: str) -> Batch:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the pickles of 2009 describe their dtype in a way numpy now deprecates
         batch = pickle.loads(content, encoding="latin1")
-    return _images(np.asarray(batch["data"])), np.asarray(batch["labels"], dtype=np.int64)
+    images, labels = np.asarray(batch["data"]), np.asarray(batch["labels"])
+    if images.dtype != np.uint8 or images.shape != (len(labels), IMAGE_BYTES) or labels.dtype.kind != "i":
+        raise DataError(
+            f"{path} holds images {images.dtype} {images.shape} and labels {labels.dtype} {labels.shape}, not uint8 "
+            f"(n, {IMAGE_BYTES}) and whole numbers (n,). Replace it by the official file."
+        )
+    return _images(images), labels.astype(np.int64)
 
 
 def _read_binary(path: Path) -> Batch:

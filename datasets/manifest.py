@@ -19,8 +19,11 @@ NAME = "manifest.json"
 HASH_DIGITS = 16
 
 
-def write(folder: Path, source: str, kind: Kind, options: dict[str, Any], arrays: Arrays) -> None:
-    """Write the arrays and their manifest into `folder`. Raises OSError where the disk refuses."""
+def write(folder: Path, root: Path, source: str, kind: Kind, options: dict[str, Any], arrays: Arrays) -> None:
+    """Write the arrays and their manifest into `folder`; raw files are named from `root`.
+
+    Raises OSError where the disk refuses.
+    """
     files = {}
     for name, array in arrays.named().items():
         path = folder / f"{name}.npy"
@@ -37,6 +40,7 @@ def write(folder: Path, source: str, kind: Kind, options: dict[str, Any], arrays
         "note": arrays.note,
         "hash": content_hash(arrays),
         "files": files,
+        "raw": {_name(path, root): _raw(path) for path in arrays.raw},
     }
     (folder / NAME).write_bytes(_text(facts))
 
@@ -56,6 +60,38 @@ def load(folder: Path, source: str, options: dict[str, Any]) -> Prepared:
         folder=folder,
         **{key: facts[key] for key in ("kind", "classes", "vocabulary", "scale", "note", "hash")},
     )
+
+
+def replaced(folder: Path, root: Path) -> Path | None:
+    """The first raw file below `root` that is another now than when `folder` was prepared; None where none is.
+
+    One that is gone does not count, one that was not there before does. The content is read only where size or time of
+    the file are others. Raises DataError where the manifest is damaged.
+    """
+    for name, before in _facts(folder).get("raw", {}).items():  # folders prepared in earlier versions do not say it
+        path = Path(root, name)
+        if path.exists() and (before is None or _differs(path, before)):
+            return path
+    return None
+
+
+def _differs(path: Path, before: dict[str, Any]) -> bool:
+    now = path.stat()
+    if (now.st_size, now.st_mtime_ns) == (before["size"], before["time_ns"]):
+        return False
+    return bool(now.st_size != before["size"] or _file_hash(path) != before["sha256"])
+
+
+def _raw(path: Path) -> dict[str, Any] | None:
+    if not path.exists():
+        return None
+    stat = path.stat()
+    return {"size": stat.st_size, "time_ns": stat.st_mtime_ns, "sha256": _file_hash(path)}
+
+
+def _name(path: Path, root: Path) -> str:
+    """`path` from `root`, where it lies below, so that a data folder may be moved as a whole."""
+    return path.relative_to(root).as_posix() if path.is_relative_to(root) else str(path.absolute())
 
 
 def content_hash(arrays: Arrays) -> str:

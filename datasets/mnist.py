@@ -5,12 +5,13 @@ CODH), adapted from "Kuzushiji Dataset" (created by NIJL and others), doi:10.206
 arXiv:1812.01718, licence CC BY-SA 4.0. Files lie where torchvision keeps them, `<root>/<name>/raw`, unpacked or as .gz.
 """
 
+import math
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from datasets.arrays import Arrays, Rows
+from datasets.arrays import Arrays, DataError, Rows
 from datasets.files import Expected, download, unpack, verify
 
 SCALE = 255.0
@@ -53,19 +54,28 @@ def build_kmnist(root: Path) -> Arrays:
 
 
 def _build(root: Path, name: str) -> Arrays:
-    return Arrays(_rows(root, name, TRAIN), _rows(root, name, TEST), classes=10, scale=SCALE)
+    train, test = _rows(root, name, TRAIN), _rows(root, name, TEST)
+    # Both forms of each file: an unpacked one that is put beside the packed one later would be read in its place.
+    raw = (path for file in FILES[name] for path in _places(root, name, file))
+    return Arrays(train, test, classes=10, scale=SCALE, raw=tuple(raw))
+
+
+def _places(root: Path, name: str, file: str) -> tuple[Path, Path]:
+    """Where the file may lie, unpacked and packed."""
+    path = root / name / "raw" / file
+    return path, path.with_name(f"{file}.gz")
 
 
 def _rows(root: Path, name: str, split: str) -> Rows:
-    images = _idx(_content(root, name, f"{split}-images-idx3-ubyte"))
-    labels = _idx(_content(root, name, f"{split}-labels-idx1-ubyte"))
+    images, labels = (
+        _idx(_content(root, name, file), file) for file in (f"{split}-images-idx3-ubyte", f"{split}-labels-idx1-ubyte")
+    )
     return Rows(images[..., None], labels.astype(np.int64))
 
 
 def _content(root: Path, name: str, file: str) -> bytes:
     """The verified content of one unpacked file, which may lie there as .gz only, or not at all yet."""
-    path = root / name / "raw" / file
-    packed = path.with_name(f"{file}.gz")
+    path, packed = _places(root, name, file)
     if path.exists():
         content = path.read_bytes()
     else:
@@ -84,9 +94,17 @@ def _fetch(name: str, packed: Path) -> None:
     download([f"{mirror}{packed.name}" for mirror in official.mirrors], packed, md5)
 
 
-def _idx(content: bytes) -> NDArray[np.uint8]:
-    """An idx file of unsigned bytes: two zeros, type 8, the rank, each size as big-endian uint32, then the values."""
-    rank = content[3]
+def _idx(content: bytes, file: str) -> NDArray[np.uint8]:
+    """An idx file of unsigned bytes: two zeros, type 8, the rank, each size as big-endian uint32, then the values.
+
+    Raises DataError, naming the file, for anything else.
+    """
+    rank = content[3] if content[:3] == b"\0\0\x08" else 0
     header = 4 + 4 * rank
     shape = [int(size) for size in np.frombuffer(content[4:header], dtype=">u4")]
+    if rank != (3 if "idx3" in file else 1) or len(content) != header + math.prod(shape):
+        raise DataError(
+            f"{file} holds no array of {'images' if 'idx3' in file else 'labels'}: an idx file of rank {rank}, shape "
+            f"{shape} and {len(content)} bytes. Replace it by the official file."
+        )
     return np.frombuffer(content, dtype=np.uint8, offset=header).reshape(shape)

@@ -54,7 +54,7 @@ def build(root: Path, *, length: int = 96, vocabulary: int = 20_000) -> Arrays:
     train, test = (_rows(root, split, length, vocabulary) for split in ("train", "test"))
     if train.y[: len(FIRST_TRAIN_LABELS)].tolist() != FIRST_TRAIN_LABELS:
         raise _damaged(root, f"the first train labels are {train.y[:10].tolist()}, not {FIRST_TRAIN_LABELS}")
-    return Arrays(train, test, classes=CLASSES, vocabulary=vocabulary)
+    return Arrays(train, test, classes=CLASSES, vocabulary=vocabulary, raw=(root / CACHE,))
 
 
 def encode(texts: Iterable[str], length: int, vocabulary: int) -> NDArray[np.int32]:
@@ -96,7 +96,12 @@ def _rows(root: Path, split: str, length: int, vocabulary: int) -> Rows:
     posts = _posts(root, split)
     if len(posts.data) != POSTS[split] or len(posts.target) != POSTS[split]:
         raise _damaged(root, f"it holds {len(posts.data)} {split} posts, not {POSTS[split]}")
-    return Rows(encode(posts.data, length, vocabulary), np.asarray(posts.target, dtype=np.int64))
+    groups = np.asarray(posts.target)
+    if groups.ndim != 1 or groups.dtype.kind not in "iu":
+        raise _damaged(root, f"its {split} groups are {groups.dtype} {groups.shape}, not whole numbers (n,)")
+    if not all(isinstance(text, str) for text in posts.data):
+        raise _damaged(root, f"among its {split} posts there are some that are no text")
+    return Rows(encode(posts.data, length, vocabulary), groups.astype(np.int64))
 
 
 def _posts(root: Path, split: str) -> Any:

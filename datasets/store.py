@@ -8,13 +8,14 @@ always whole; whatever a killed process left has another name.
 import contextlib
 import inspect
 import shutil
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from datasets import manifest
-from datasets.arrays import DataError, Prepared, Source, check
+from datasets.arrays import Arrays, DataError, Prepared, Source, check
 from datasets.locks import lock
 from datasets.registry import SOURCES
 
@@ -25,8 +26,9 @@ def prepare(source: str, root: Path, **options: Any) -> Prepared:
     """The verified, memory-mapped arrays of `source` with `options`, built first where `root` does not hold them yet.
 
     Safe in any number of processes at once: one builds, the others wait and load. Every call checks the hash of every
-    file. Raises ValueError for an unknown source or option, DataError for data that is missing, damaged or cannot be
-    downloaded, and where `root` cannot be written.
+    file, and whether raw files were replaced since: then it says so and builds anew. Raises ValueError for an unknown
+    source or option, DataError for data that is missing, damaged, of the wrong form or cannot be downloaded, and where
+    `root` cannot be written.
     """
     if source not in SOURCES:
         raise ValueError(f"source={source!r} is unknown; choose one of {', '.join(SOURCES)}")
@@ -36,7 +38,7 @@ def prepare(source: str, root: Path, **options: Any) -> Prepared:
     if Path(name).name != name:
         raise ValueError(f"the options {complete} of {source} cannot name a folder; choose values without a slash")
     folder = root / FOLDER / name
-    if not folder.exists():
+    if not folder.exists() or manifest.replaced(folder, root):
         _build(source, entry, root, folder, complete)
     return manifest.load(folder, source, complete)
 
@@ -56,27 +58,58 @@ def _build(source: str, entry: Source, root: Path, folder: Path, options: dict[s
         held = lock(folder.parent / f".{source}.lock")
         held.acquire()
     try:
-        if folder.exists():  # another process was faster
-            return
+        if folder.exists():
+            replaced = manifest.replaced(folder, root)
+            if not replaced:  # another process was faster
+                return
+            print(f"notice: {replaced} was replaced after {folder} was prepared; it is prepared anew", file=sys.stderr)
         with _writing(root):
             for left in folder.parent.glob(f".{source}.*.part"):  # by a killed process: the lock is ours
                 shutil.rmtree(left)
-        try:
-            arrays = entry.build(root, **options)
-        except OSError as error:
-            raise DataError(f"cannot read {error.filename or root} ({error.strerror or error})") from error
-        check(entry.kind, arrays)
+        arrays = _built(source, entry, root, options)
         with (
             _writing(root),
             tempfile.TemporaryDirectory(
                 prefix=f".{source}.", suffix=".part", dir=folder.parent, ignore_cleanup_errors=True
             ) as part,
         ):
-            manifest.write(Path(part), source, entry.kind, options, arrays)
+            manifest.write(Path(part), root, source, entry.kind, options, arrays)
             Path(part).chmod(folder.parent.stat().st_mode & 0o777)  # temporary folders are private; data may be shared
+            before = folder.with_name(f".{source}.replaced.part")
+            if folder.exists():
+                folder.rename(before)  # whoever has mapped its arrays keeps them
             Path(part).rename(folder)
+            shutil.rmtree(before, ignore_errors=True)
     finally:
         held.release()
+
+
+def _built(source: str, entry: Source, root: Path, options: dict[str, Any]) -> Arrays:
+    """The arrays of the source, checked; every error names the source and what can be done."""
+    try:
+        arrays = entry.build(root, **options)
+    except OSError as error:
+        raise DataError(f"cannot read {error.filename or root} ({error.strerror or error})") from error
+    except DataError:
+        raise
+    except ValueError as error:  # an option out of its domain
+        raise ValueError(f"{source}: {error}") from error
+    except Exception as error:
+        raise _unusable(source, entry, f"reading it ends in {type(error).__name__}: {error}", root) from error
+    try:
+        check(entry.kind, arrays)
+    except ValueError as error:
+        raise _unusable(source, entry, str(error), root, *arrays.raw) from error
+    return arrays
+
+
+def _unusable(source: str, entry: Source, what: str, root: Path, *files: Path) -> DataError:
+    """The one message for a source that gives no arrays, or arrays of another form than it promises."""
+    where = ", ".join(map(str, files)) or f"the files below {root.absolute()} that it reads"
+    return DataError(
+        f"the data set {source} cannot be used: {what}. Replace {where} by the official files, or correct "
+        f"{entry.build.__module__}.{entry.build.__qualname__}."
+    )
 
 
 @contextlib.contextmanager

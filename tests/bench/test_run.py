@@ -6,6 +6,7 @@ import json
 import os
 import re
 import zlib
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +19,9 @@ import bench.run
 import bench.trial
 from bench import inputs
 from bench.classification import decode, encode
+from bench.fingerprint import identify
 from bench.records import Record, read, write
-from bench.run import choose_device
+from bench.run import choose_device, perform
 from tests.bench.helpers import CODE, ROOT, config, results, run
 
 SIZES = ("train.epochs=3", "dataset.validation=40")
@@ -236,3 +238,16 @@ def test_a_run_with_an_impossible_number_has_failed(tiny: tuple[str, ...], monke
     assert record.error is not None
     assert record.error["message"] == "peak_memory_mb is -1, which is not a number of MiB, 0 or more"
     assert record.metrics == {}
+
+
+def test_a_run_whose_data_changed_after_it_was_planned_has_failed(
+    tiny: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    typed = config(*tiny)
+    prepared = inputs.arrays(typed)
+    planned = identify(typed, prepared.hash)
+    monkeypatch.setattr(inputs, "arrays", lambda _config: replace(prepared, hash="0" * 16))
+    record = perform(typed, planned, CODE)
+    assert record.status == "failed"
+    assert record.error is not None
+    assert record.error["message"] == "the data changed after the run was planned; the same command plans anew"

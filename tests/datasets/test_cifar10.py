@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from torchvision.datasets import CIFAR10
 
-from datasets import DataError, cifar10
+from datasets import DataError, cifar10, prepare
 from datasets.cifar10 import build
 from tests.conftest import Tally
 
@@ -210,3 +210,30 @@ def test_an_archive_cannot_write_outside_the_data_root(
 def test_another_split_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="split='test' is unknown; choose 'official' or 'heldout'"):
         build(tmp_path, split="test")  # type: ignore[arg-type]
+
+
+def test_a_batch_of_another_form_is_named_with_the_remedy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder, name = python_release(tmp_path), cifar10.TRAINING[0]
+    for data, labels in ((PIXELS[name][:, :5], [0, 1]), (PIXELS[name].astype(float), [0, 1]), (PIXELS[name], [0.5, 1])):
+        content = pickle.dumps({"data": data, "labels": labels}, protocol=2)
+        (folder / name).write_bytes(content)
+        known = [[n, md5(content) if n == name else md5(PYTHON[n])] for n in cifar10.TRAINING]
+        monkeypatch.setattr(CIFAR10, "train_list", known)
+        with pytest.raises(DataError, match=rf"{name} holds images .* not uint8 \(n, 3072\) .* by the official file"):
+            build(tmp_path)
+
+
+@pytest.mark.parametrize("release", [python_release, binary_release])
+def test_a_batch_that_was_replaced_is_noticed(tmp_path: Path, release: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = release(tmp_path)
+    before = prepare("cifar10", tmp_path)
+    [path] = folder.glob(f"{cifar10.TEST}*")
+    with path.open("r+b") as file:
+        file.write(b"\x00")
+    os.utime(path, ns=(1, 1))
+    if release is python_release:
+        with pytest.raises(DataError, match=f"{path} is not the official file"):
+            prepare("cifar10", tmp_path)
+    else:  # the one file whose official content is not published
+        assert prepare("cifar10", tmp_path).hash != before.hash
+    assert f"notice: {path} was replaced after" in capsys.readouterr().err

@@ -1,9 +1,7 @@
 import gzip
 import hashlib
-import pickle
+import multiprocessing
 import struct
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +9,11 @@ import numpy as np
 import pytest
 import torchvision.datasets
 
-from datasets import DataError, mnist
+from datasets import DataError, mnist, prepare
 from datasets.files import Expected
 from datasets.mnist import build_fashion_mnist, build_kmnist
 from tests.conftest import Tally
 
-REPOSITORY = Path(__file__).resolve().parents[2]
 PIXELS = {"train": np.arange(3 * 28 * 28), "t10k": np.arange(2 * 28 * 28)[::-1]}
 LABELS = {"train": [9, 0, 4], "t10k": [1, 2]}
 
@@ -125,28 +122,50 @@ def test_a_failed_download_is_one_clear_error_and_leaves_nothing(
     assert list(raw.iterdir()) == []
 
 
-def test_two_processes_and_an_empty_folder_download_once(tmp_path: Path, server: Any) -> None:
-    server.content.update(PACKED)
-    code = """
-import hashlib, pickle, sys
-from pathlib import Path
-import torchvision.datasets
-from datasets import mnist, prepare
-from datasets.files import Expected
-content, packed = pickle.loads(bytes.fromhex(sys.argv[3]))
-mnist.FILES["FashionMNIST"] = {n: Expected(len(c), hashlib.sha256(c).hexdigest()) for n, c in content.items()}
-torchvision.datasets.FashionMNIST.mirrors = [sys.argv[2]]
-torchvision.datasets.FashionMNIST.resources = [(n, hashlib.md5(c).hexdigest()) for n, c in packed.items()]
-print(prepare("fashion_mnist", Path(sys.argv[1])).hash)
-"""
-    small = pickle.dumps((CONTENT, PACKED)).hex()
-    command = [sys.executable, "-c", code, str(tmp_path), server.url, small]
-    processes = [subprocess.Popen(command, cwd=REPOSITORY, text=True, stdout=subprocess.PIPE) for _ in range(2)]
-    hashes = [process.communicate(timeout=120)[0] for process in processes]
-    assert [process.returncode for process in processes] == [0, 0]
-    assert hashes[0] == hashes[1] != ""
+@pytest.mark.usefixtures("raw")
+def test_two_processes_and_an_empty_folder_download_once(
+    tmp_path: Path, server: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use_server(server, monkeypatch)
+    context = multiprocessing.get_context("fork")  # what is patched, and what took seconds to import, is there at once
+    both, told = context.Barrier(2), context.SimpleQueue()
+
+    def prepared() -> None:
+        both.wait()
+        told.put(prepare("fashion_mnist", tmp_path).hash)
+
+    processes = [context.Process(target=prepared) for _ in range(2)]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join(60)
+    assert [process.exitcode for process in processes] == [0, 0]
+    assert told.get() == told.get() != ""
     # torchvision asks twice for each file: once to follow redirections, once for the content.
     assert sorted(server.requested) == sorted([*PACKED, *PACKED])
+
+
+def test_a_replaced_file_is_refused_although_it_was_prepared_before(tmp_path: Path, raw: Path) -> None:
+    write(raw, PACKED)
+    before = prepare("fashion_mnist", tmp_path)
+    name = "train-labels-idx1-ubyte"
+    write(raw, {name: CONTENT[name][:-1] + b"\x05"})  # unpacked, so that it would be read in place of the packed one
+    with pytest.raises(DataError, match=f"{name} is not the official file"):
+        prepare("fashion_mnist", tmp_path)
+    write(raw, {name: CONTENT[name]})
+    assert prepare("fashion_mnist", tmp_path).hash == before.hash
+
+
+@pytest.mark.parametrize("content", [CONTENT["train-labels-idx1-ubyte"], b"PK\x03\x04 something", b""])
+def test_a_file_that_is_no_array_of_images_is_named(
+    tmp_path: Path, raw: Path, content: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = "train-images-idx3-ubyte"
+    known = mnist.FILES["FashionMNIST"] | {name: Expected(len(content), hashlib.sha256(content).hexdigest())}
+    monkeypatch.setitem(mnist.FILES, "FashionMNIST", known)
+    write(raw, CONTENT | {name: content})
+    with pytest.raises(DataError, match=f"{name} holds no array of images: .* Replace it by the official file"):
+        prepare("fashion_mnist", tmp_path)
 
 
 def use_server(server: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,7 @@ from sklearn.datasets import _twenty_newsgroups as scikit
 from sklearn.datasets._base import RemoteFileMetadata
 from sklearn.utils import Bunch
 
-from datasets import DataError, files, newsgroups
+from datasets import DataError, files, newsgroups, prepare
 from datasets.newsgroups import build, encode
 from tests.conftest import Tally
 
@@ -210,3 +210,34 @@ def test_a_foreign_pickle_is_refused_before_its_code_runs(tmp_path: Path) -> Non
     with pytest.raises(DataError, match="which no cache of posts holds"):
         build(tmp_path)
     assert not mark.exists()
+
+
+@pytest.mark.parametrize(
+    ("change", "what"),
+    [
+        ({"target": np.zeros((3, 1), int)}, r"its train groups are int64 \(3, 1\), not whole numbers \(n,\)"),
+        ({"target": np.zeros(3)}, r"its train groups are float64 \(3,\), not whole numbers \(n,\)"),
+        ({"data": [HEADER, None, HEADER]}, ""),
+    ],
+)
+@pytest.mark.usefixtures("small")
+def test_posts_or_groups_of_another_form_are_named_with_the_file_and_the_remedy(
+    tmp_path: Path, change: dict[str, Any], what: str
+) -> None:
+    bad = Bunch(**{**split(TRAIN), **change})
+    content = codecs.encode(pickle.dumps({"train": bad, "test": split(TEST)}), "zlib_codec")
+    (tmp_path / newsgroups.CACHE).write_bytes(content)
+    with pytest.raises(
+        DataError, match=f"{newsgroups.CACHE} is not the whole .* set: .*{what}.* Delete it and run again"
+    ):
+        build(tmp_path)
+
+
+@pytest.mark.usefixtures("small")
+def test_a_replaced_cache_is_noticed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_cache(tmp_path)
+    before = prepare("twenty_newsgroups", tmp_path)
+    other = codecs.encode(pickle.dumps({"train": split(TRAIN[::-1]), "test": split(TEST)}), "zlib_codec")
+    (tmp_path / newsgroups.CACHE).write_bytes(other + b" ")
+    assert prepare("twenty_newsgroups", tmp_path).hash != before.hash
+    assert f"{newsgroups.CACHE} was replaced after" in capsys.readouterr().err

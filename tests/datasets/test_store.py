@@ -231,7 +231,9 @@ def test_a_raw_file_that_cannot_be_read_and_broken_promises_are_named(
     with pytest.raises(DataError, match=rf"cannot read {tmp_path / 'raw'} \(No such file or directory\)"):
         prepare("toy", tmp_path)
     monkeypatch.setitem(SOURCES, "toy", Source("image", toy))
-    with pytest.raises(ValueError, match="image arrays need scale"):
+    with pytest.raises(
+        DataError, match=r"the data set toy cannot be used: image arrays need scale\. Replace .* or cor"
+    ):
         prepare("toy", tmp_path)
 
 
@@ -290,3 +292,110 @@ def test_the_manifest_states_what_a_reader_needs(folder: Path) -> None:
     assert facts["files"]["train_x.npy"]["shape"] == [6, 3]
     assert facts["files"]["train_x.npy"]["dtype"] == "int32"
     assert folder.stat().st_mode & 0o777 == folder.parent.stat().st_mode & 0o777
+
+
+def from_file(root: Path) -> Arrays:
+    """Labels from a raw file, with a file that would be preferred if it were there."""
+    preferred = root / "better.npy"
+    raw = preferred if preferred.exists() else root / "raw.npy"
+    labels = np.load(raw)
+    rows = Rows(np.ones((len(labels), 2), dtype=np.int32), labels)
+    return Arrays(rows, rows, classes=9, vocabulary=2, raw=(preferred, root / "raw.npy"))
+
+
+@pytest.fixture
+def raw_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setitem(SOURCES, "toy", Source("tokens", from_file))
+    path = tmp_path / "raw.npy"
+    np.save(path, np.array([1, 2, 3]))
+    return path
+
+
+def later(path: Path) -> None:
+    """Let the file have another time, whatever the clock does."""
+    os.utime(path, ns=(1, path.stat().st_mtime_ns + 1_000_000_000))
+
+
+@pytest.mark.parametrize(
+    ("name", "labels"),
+    [("raw.npy", [4, 5]), ("raw.npy", [3, 2, 1]), ("better.npy", [1, 2, 8])],
+    ids=["of another size", "of the same size", "that is preferred"],
+)
+@pytest.mark.fault("a raw data file that was replaced after it was prepared")
+@pytest.mark.usefixtures("raw_source")
+def test_a_raw_file_that_was_replaced_is_noticed_and_prepared_anew(
+    tmp_path: Path,
+    name: str,
+    labels: list[int],
+    capsys: pytest.CaptureFixture[str],
+    fault: Tally,
+) -> None:
+    before = prepare("toy", tmp_path)
+    np.save(tmp_path / name, np.array(labels))
+    later(tmp_path / name)
+    fault.inject()
+    after = prepare("toy", tmp_path)
+    err = capsys.readouterr().err
+    assert err == f"notice: {tmp_path / name} was replaced after {after.folder} was prepared; it is prepared anew\n"
+    fault.said(err, "was replaced after")
+    assert after.train.y.tolist() == labels
+    assert after.hash != before.hash
+    assert before.train.y.tolist() == [1, 2, 3]  # who has it goes on with what was verified
+    assert prepare("toy", tmp_path).hash == after.hash
+    assert capsys.readouterr().err == ""
+    assert sorted(path.name for path in after.folder.parent.iterdir()) == [".toy.lock", "toy"]
+
+
+def test_a_raw_file_that_is_touched_copied_or_removed_is_not_taken_for_another(
+    tmp_path: Path, raw_source: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    root = tmp_path / "moved"
+    first = prepare("toy", tmp_path)
+    later(raw_source)
+    assert prepare("toy", tmp_path).hash == first.hash
+    root.mkdir()
+    for name in ("raw.npy", "prepared"):
+        (tmp_path / name).rename(root / name)
+    assert prepare("toy", root).hash == first.hash
+    (root / "raw.npy").unlink()
+    assert prepare("toy", root).hash == first.hash
+    assert capsys.readouterr().err == ""
+
+
+def test_a_folder_prepared_before_raw_files_were_noted_is_used_as_it_is(tmp_path: Path, folder: Path) -> None:
+    path = folder / manifest.NAME
+    facts = json.loads(path.read_bytes())
+    del facts["raw"], facts["sha256"]
+    path.write_bytes(manifest._text(facts))
+    assert prepare("toy", tmp_path).note == "a note"
+    assert builds(tmp_path) == 1
+
+
+@pytest.mark.parametrize(
+    ("labels", "what"),
+    [
+        ([1.0, 2.0], r"train.y is float64 \(2,\), not int64 \(2,\) with rows"),
+        ([[1], [2]], r"train.y is int64 \(2, 1\), not int64 \(2,\) with rows"),
+        ([1, 20], "train.y lies outside 0 … 8"),
+        ([], "train.y is float64"),
+    ],
+)
+@pytest.mark.fault("a raw data array of a wrong shape or type")
+def test_a_raw_array_of_the_wrong_form_is_named_with_its_data_set_and_the_remedy(
+    tmp_path: Path, raw_source: Path, labels: list[Any], what: str, fault: Tally
+) -> None:
+    np.save(raw_source, np.array(labels))
+    remedy = rf"Replace .*, {raw_source} by the official files, or correct tests.datasets.test_store.from_file\."
+    with fault.refused(DataError, match=rf"the data set toy cannot be used: {what}.*{remedy}"):
+        prepare("toy", tmp_path)
+    assert [path.name for path in (tmp_path / "prepared").iterdir()] == [".toy.lock"]
+
+
+def test_a_build_that_ends_in_an_error_of_its_own_is_named_with_its_data_set(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(SOURCES, "toy", Source("tokens", lambda root: {}[root]))
+    with pytest.raises(DataError, match=r"the data set toy cannot be used: reading it ends in KeyError: .* or correct"):
+        prepare("toy", tmp_path)
+    with pytest.raises(ValueError, match=r"^marker: length=1 leaves nothing to search; set it to 2 or more"):
+        prepare("marker", tmp_path, length=1)
