@@ -65,7 +65,7 @@ def load(extra: Sequence[str] = ()) -> ctypes.CDLL:
     Raises OSError without a compiler, a place for the cache or a library that loads, ValueError where `CC` cannot be
     split into words, and subprocess.SubprocessError where the compiler fails.
     """
-    return declare(ctypes.CDLL(str(_compiled(tuple(extra)))))
+    return declare(ctypes.CDLL(str(compiled(extra))))
 
 
 def extra_flags() -> tuple[str, ...]:
@@ -88,7 +88,8 @@ def _words(variable: str) -> tuple[str, ...]:
         raise ValueError(f"{variable}={os.environ[variable]!r}: {str(error).lower()}") from error
 
 
-def _compiled(extra: tuple[str, ...]) -> Path:
+def compiled(extra: Sequence[str]) -> Path:
+    """The library that `load` loads, compiled first where the cache has none; raises as `load` does."""
     command = compiler()
     version = subprocess.run([*command, "--version"], capture_output=True, text=True, check=True, timeout=60).stdout
     sources = [path.read_text(encoding="utf-8") for path in sorted(SOURCE.parent.glob("*.[ch]"))]
