@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from .base import Normalizer
-from .entmax import entmax
+from .entmax import check_alpha, entmax
 from .rows import on_rows
 from .slots import Parameter, count, from_top, on_rows_of
 
@@ -57,8 +57,8 @@ class ASEntmax(Normalizer):
 
     def __init__(self, heads: int, head_width: int | None = None, *, alpha: float | None = 1.5) -> None:
         super().__init__(heads, head_width)
-        if alpha is not None and not 1 <= alpha < float("inf"):
-            raise ValueError(f"alpha must be a finite number of at least 1, or None to learn it, got {alpha}")
+        if alpha is not None:  # None: α is learned
+            check_alpha(alpha)
         self.fixed = alpha
         self.a = nn.Parameter(torch.zeros(heads)) if alpha is None else None
         self.slopes = nn.Parameter(torch.zeros(2, heads, head_width or 0))
@@ -84,6 +84,9 @@ class ASEntmax(Normalizer):
         alpha = self.alpha.view(-1, 1, 1) if isinstance(self.alpha, Tensor) else self.alpha
         beta = F.softplus(beta) * self.scaled
         return asentmax(scores, alpha, beta=beta, gamma=2 * torch.tanh(gamma), mask=mask)
+
+    def extra_repr(self) -> str:
+        return f"heads={self.heads}, head_width={self.head_width}, alpha={self.fixed}"
 
     def learned(self) -> dict[str, Tensor]:
         return {"alpha": self.alpha} if isinstance(self.alpha, Tensor) else {}

@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from inspect import signature
 
 from torch import Tensor, nn
 
@@ -10,7 +11,8 @@ class Normalizer(nn.Module, ABC):
     """Maps attention scores to weights along the last dimension.
 
     A subclass takes the number of heads and, as annotated keyword-only arguments, its options; the harness derives
-    the schema of `conf/normalizer/*.yaml` from that signature. One that `needs_queries` takes the width of a head too.
+    the schema of `conf/normalizer/*.yaml` from that signature, and `repr` shows the options that are kept as
+    attributes of their names. One that `needs_queries` takes the width of a head too.
     """
 
     is_distribution = True
@@ -37,6 +39,12 @@ class Normalizer(nn.Module, ABC):
             raise ValueError(f"{type(self).__name__} reads the query vectors, so it needs head_width, their width")
         self.heads = heads
         self.head_width = head_width
+
+    def extra_repr(self) -> str:
+        """What `repr` shows: the number of heads, and the options by the names that `build` takes them under."""
+        names = [p.name for p in signature(type(self)).parameters.values() if p.kind is p.KEYWORD_ONLY]
+        options = {name: getattr(self, name) for name in names if hasattr(self, name)}
+        return ", ".join(f"{name}={value!r}" for name, value in {"heads": self.heads, **options}.items())
 
     @abstractmethod
     def forward(self, scores: Tensor, mask: Tensor | None = None, queries: Tensor | None = None) -> Tensor:

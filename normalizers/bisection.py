@@ -20,7 +20,7 @@ from torch.autograd import Function
 from . import native
 from .implicit import implicit
 from .newton import solve_entmax
-from .rows import kept, on_rows, per_row
+from .rows import check_number, check_tensor, kept, on_rows, per_row
 
 Gradient = Literal["exact", "through_bisection"]
 PUBLISHED_STEPS = 18
@@ -37,9 +37,11 @@ def entmax_through_bisection(
     """α-entmax of `scores` along `dim` by bisection, with the gradient of the bisection itself (Canay 2026).
 
     `alpha` is a number > 1 or a tensor of them, shaped as for `entmax`. Raises ValueError for a number ≤ 1 or a shape
-    that does not fit, else as `normalizers.rows.on_rows` does.
+    that does not fit, TypeError for neither number nor tensor, else as `normalizers.rows.on_rows` does.
     """
     if not isinstance(alpha, Tensor):
+        check_number(alpha, "alpha", or_tensor=True)
+        check_tensor(scores, "scores")
         if not 1 < alpha < float("inf"):
             raise ValueError(f"alpha must be a finite number above 1, got {alpha}")
         alpha = torch.tensor(alpha, dtype=torch.float64, device=scores.device)

@@ -28,6 +28,7 @@ class BoundedEntmax(Normalizer):
         self, heads: int, head_width: int | None = None, *, per_head: bool = False, gradient: Gradient = "exact"
     ) -> None:
         super().__init__(heads, head_width)
+        self.per_head = per_head
         self.gradient = gradient
         self.r = nn.Parameter(torch.full((heads if per_head else 1,), -1.0))
 

@@ -13,8 +13,8 @@ import torch
 from torch import Tensor
 
 from .base import Normalizer
-from .rows import on_rows
-from .slots import Parameter, from_top, nan_as_rows, per_slot, precise, refuse_where
+from .rows import check_number, check_tensor, on_rows
+from .slots import Parameter, from_top, nan_as_rows, per_slot, precise, refuse_where, with_zero_curvature
 
 SLACK = 1e-6
 """How far rounding may leave Σu below 1."""
@@ -33,6 +33,7 @@ def constrained_sparsemax(scores: Tensor, upper: Parameter, *, dim: int = -1, ma
     """
     if not isinstance(upper, Tensor):
         check_upper(upper)
+        check_tensor(scores, "scores")
         upper = torch.tensor(float(upper), dtype=torch.float64, device=scores.device)
 
     def row_map(rows: Tensor) -> Tensor:
@@ -42,7 +43,8 @@ def constrained_sparsemax(scores: Tensor, upper: Parameter, *, dim: int = -1, ma
 
 
 def check_upper(upper: float) -> None:
-    """Raise ValueError where no row could have `upper` as the bound of its slots."""
+    """Raise TypeError where `upper` is no number, ValueError where no row could have it as the bound of its slots."""
+    check_number(upper, "upper", or_tensor=True)
     if not 0 < upper < float("inf"):
         raise ValueError(f"upper must be a finite number above 0, got {upper}")
 
@@ -53,7 +55,7 @@ def _constrained_rows(rows: Tensor, upper: Tensor) -> Tensor:
     u = torch.where(slots, upper, 0.0)
     short = (u.sum(-1) < 1 - SLACK) & slots.any(-1)
     refuse_where(short, "upper must sum to at least 1 over the kept slots of each row, or no weights fit below it")
-    between, full = _sets(precise(z), precise(u))
+    between, full = _sets(_without_wide_gaps(precise(z)), precise(u))
     between, full = between & slots, full & slots
     size = between.sum(-1, keepdim=True).clamp(min=1)
     rest = (1 - torch.where(full, u, 0.0).sum(-1, keepdim=True)) / size
@@ -61,7 +63,21 @@ def _constrained_rows(rows: Tensor, upper: Tensor) -> Tensor:
     near = z - torch.where(between, z.detach(), -torch.inf).amax(-1, keepdim=True).clamp(min=torch.finfo(z.dtype).min)
     mean = torch.where(between, near, 0.0).sum(-1, keepdim=True) / size
     inner = torch.minimum((near - mean + rest).clamp(min=0.0), u.detach())
-    return nan_as_rows(torch.where(between, inner, torch.where(full, u, 0.0)), rows)
+    weights = torch.where(between, inner, torch.where(full, u, 0.0))
+    return nan_as_rows(with_zero_curvature(weights, z, u), rows)
+
+
+def _without_wide_gaps(z: Tensor) -> Tensor:
+    """Scores with the same weights as `z`, and with breaks z_i - u_i that rounding tells from z_i.
+
+    Of two neighbours in the sorted row that lie more than 1 apart, the lower one gets weight only once the upper one is
+    at its bound, however far apart they are. So every gap above 2 may become 2; rows without one stay as they are.
+    """
+    ordered, order = z.sort(dim=-1, descending=True)
+    gaps = ordered[..., :-1] - ordered[..., 1:]
+    closer = torch.cat([ordered[..., :1], ordered[..., :1] - gaps.clamp(max=2.0).cumsum(-1)], -1)
+    below_a_wide_gap = torch.cat([torch.zeros_like(ordered[..., :1]), (gaps > 2.0).cumsum(-1)], -1) > 0
+    return z.scatter(-1, order, torch.where(below_a_wide_gap, closer, ordered))
 
 
 def _sets(z: Tensor, u: Tensor) -> tuple[Tensor, Tensor]:

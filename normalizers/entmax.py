@@ -11,7 +11,7 @@ from .bisection import Gradient, entmax_through_bisection
 from .entmax15 import entmax15
 from .implicit import Alpha, implicit
 from .newton import solve_entmax
-from .rows import on_rows, per_row
+from .rows import check_number, check_tensor, on_rows, per_row
 from .softmax import softmax
 from .sparsemax import sparsemax
 
@@ -26,14 +26,15 @@ def entmax(scores: Tensor, alpha: Alpha, *, dim: int = -1, mask: Tensor | None =
         dim: the dimension along which weights are formed.
         mask: boolean, broadcastable to `scores`; True keeps a slot.
 
-    Raises ValueError for an infinite α, α < 1 or of another shape, else as `normalizers.rows.on_rows` does.
+    Raises TypeError where `alpha` is neither number nor tensor, ValueError for an infinite α, for α < 1 or for a shape
+    that does not fit, else as `normalizers.rows.on_rows` does.
 
     >>> entmax(torch.tensor([-2.0, 0.0, 0.5]), 1.25)
     tensor([0.0053, 0.3521, 0.6426])
     """
     if not isinstance(alpha, Tensor):
-        if not 1 <= alpha < float("inf"):
-            raise ValueError(f"alpha must be a finite number of at least 1, got {alpha}")
+        check_alpha(alpha, or_tensor=True)
+        check_tensor(scores, "scores")
         exact = {1.0: softmax, 1.5: entmax15, 2.0: sparsemax}.get(float(alpha))
         if exact is not None:
             return exact(scores, dim=dim, mask=mask)
@@ -46,6 +47,16 @@ def entmax(scores: Tensor, alpha: Alpha, *, dim: int = -1, mask: Tensor | None =
     return on_rows(row_map, scores, dim, mask)
 
 
+def check_alpha(alpha: float, *, or_tensor: bool = False) -> None:
+    """Raise TypeError where `alpha` is no number, ValueError where it is below 1 or not finite.
+
+    `or_tensor` says whether the message should name a tensor as another choice.
+    """
+    check_number(alpha, "alpha", or_tensor=or_tensor)
+    if not 1 <= alpha < float("inf"):
+        raise ValueError(f"alpha must be a finite number of at least 1, got {alpha}")
+
+
 class Entmax(Normalizer):
     """α-entmax over keys with a fixed α."""
 
@@ -53,8 +64,7 @@ class Entmax(Normalizer):
         self, heads: int, head_width: int | None = None, *, alpha: float, gradient: Gradient = "exact"
     ) -> None:
         super().__init__(heads, head_width)
-        if not 1 <= alpha < float("inf"):
-            raise ValueError(f"alpha must be a finite number of at least 1, got {alpha}")
+        check_alpha(alpha)
         if gradient == "through_bisection" and alpha == 1:
             raise ValueError("alpha=1 (softmax) has no threshold to bisect: use gradient=exact")
         self.alpha = alpha

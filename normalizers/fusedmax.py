@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from .base import Normalizer
-from .rows import on_rows
+from .rows import check_number, on_rows
 from .slots import Parameter, from_top, on_rows_of, refuse_where
 from .sparsemax import sparsemax
 from .total_variation import total_variation_prox
@@ -41,7 +41,8 @@ def fusedmax(scores: Tensor, lam: Parameter = 0.1, *, dim: int = -1, mask: Tenso
 
 
 def check_lam(lam: float) -> None:
-    """Raise ValueError where `lam` is not a finite number ≥ 0."""
+    """Raise TypeError where `lam` is no number, ValueError where it is not finite or below 0."""
+    check_number(lam, "lam", or_tensor=True)
     if not 0 <= lam < float("inf"):
         raise ValueError(f"lam must be a finite number of at least 0, got {lam}")
 

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from .gates import START, GatedSoftmax, gated_softmax
+from .rows import check_number
 from .slots import Parameter
 
 PUBLISHED_TEMPERATURE = 2 / 3
@@ -43,7 +44,8 @@ def gumbel_gated_softmax(
 
 
 def check_temperature(temperature: float) -> None:
-    """Raise ValueError where `temperature` is not a finite number above 0."""
+    """Raise TypeError where `temperature` is no number, ValueError where it is not finite or not above 0."""
+    check_number(temperature, "temperature")
     if not 0 < temperature < float("inf"):
         raise ValueError(f"temperature must be a finite number above 0, got {temperature}")
 

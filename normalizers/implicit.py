@@ -45,9 +45,9 @@ def slopes(p: Tensor, alpha: Alpha) -> Tensor:
     fixed = alpha if isinstance(alpha, float) else None
     if fixed == 1.0:
         return p
-    support = p > 0
     if fixed == 2.0:
-        return support.to(p.dtype)
+        return p.sign()  # and not p > 0, which would leave a gradient that cannot be differentiated again
+    support = p > 0
     on_support = torch.where(support, p, 1.0)
     if fixed == 1.5:
         return torch.where(support, on_support.sqrt(), 0.0)

@@ -14,8 +14,8 @@ import torch
 from torch import Tensor, nn
 from torch.autograd import Function
 
-from .entmax import entmax
-from .rows import check
+from .entmax import check_alpha, entmax
+from .rows import check, check_tensor
 from .slots import refuse_where
 
 Reduction = Literal["mean", "sum", "none"]
@@ -30,8 +30,9 @@ def entmax_loss(
     are none, as in `torch.nn.functional.cross_entropy`. float16 and bfloat16 are computed in float32. The result is a
     scalar, or (...) for reduction "none", in the dtype of `scores`.
 
-    Raises TypeError for scores that are not floating-point or a target that is not int64, and ValueError for α < 1, for
-    shapes that do not fit, for an unknown reduction, or for a target out of range (unchecked inside `torch.compile`).
+    Raises TypeError for scores that are no floating-point tensor, a target that is no int64 tensor or an `alpha` that
+    is no number, and ValueError for α < 1, for shapes that do not fit, for an unknown reduction, or for a target out of
+    range (unchecked inside `torch.compile`).
 
     >>> entmax_loss(torch.tensor([[2.0, 1.0, 0.5, 0.0]]), torch.tensor([1]), 1.5)
     tensor(1.0642)
@@ -80,6 +81,9 @@ class EntmaxLoss(nn.Module):
         self.ignore_index = ignore_index
         self.reduction: Reduction = reduction
 
+    def extra_repr(self) -> str:
+        return f"alpha={self.alpha}, ignore_index={self.ignore_index}, reduction={self.reduction!r}"
+
     def forward(self, scores: Tensor, target: Tensor) -> Tensor:
         return entmax_loss(scores, target, self.alpha, ignore_index=self.ignore_index, reduction=self.reduction)
 
@@ -99,8 +103,7 @@ class Entmax15Loss(EntmaxLoss):
 
 
 def _check_settings(alpha: float, reduction: str) -> None:
-    if not 1 <= alpha < float("inf"):
-        raise ValueError(f"alpha must be a finite number of at least 1, got {alpha}")
+    check_alpha(alpha)
     if reduction not in ("mean", "sum", "none"):
         raise ValueError(f"reduction must be mean, sum or none, got {reduction}")
 
@@ -108,6 +111,7 @@ def _check_settings(alpha: float, reduction: str) -> None:
 def _check_arguments(scores: Tensor, target: Tensor, alpha: float, reduction: str) -> None:
     _check_settings(alpha, reduction)
     check(scores, -1)
+    check_tensor(target, "target")
     if target.dtype != torch.int64:
         raise TypeError(f"target must be int64, the index of a class, got {target.dtype}")
     if target.shape != scores.shape[:-1]:

@@ -1,6 +1,7 @@
 """Every map by name: one line each."""
 
 from collections.abc import Callable
+from difflib import get_close_matches
 
 from .asentmax import ASEntmax
 from .base import Normalizer
@@ -48,11 +49,15 @@ REGISTRY: dict[str, type[Normalizer]] = {
 def build(name: str, heads: int, head_width: int | None = None, **options: object) -> Normalizer:
     """The normalizer `name` for `heads` heads of `head_width`, which only maps that read the query vectors need.
 
-    Raises KeyError for an unknown name, TypeError for an unknown option, ValueError for a value out of its domain or
-    a width that is needed and missing.
+    Raises KeyError for an unknown name, with those like it, TypeError for an unknown option or a value of a wrong type,
+    ValueError for a value out of its domain or a width that is needed and missing.
 
     >>> build("topk", 4, ratio=0.25).ratio
     0.25
     """
+    if name not in REGISTRY:
+        near = get_close_matches(str(name), REGISTRY, n=3)
+        hint = f"did you mean {' or '.join(near)}?" if near else f"there are: {', '.join(REGISTRY)}"
+        raise KeyError(f"no normalizer is named {name!r}; {hint}")
     make: Callable[..., Normalizer] = REGISTRY[name]
     return make(heads, head_width, **options) if REGISTRY[name].needs_queries else make(heads, **options)

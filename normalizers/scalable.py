@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from .base import Normalizer
-from .rows import on_rows
+from .rows import check_number, on_rows
 from .slots import Parameter, count, from_top, on_rows_of
 from .softmax import softmax_rows
 
@@ -29,8 +29,10 @@ def scalable_softmax(
     >>> scalable_softmax(torch.tensor([2.0, 1.0, 0.5, 0.0]), 1.0)
     tensor([0.6957, 0.1739, 0.0870, 0.0435])
     """
-    if not isinstance(s, Tensor) and not math.isfinite(s):
-        raise ValueError(f"s must be finite, got {s}")
+    if not isinstance(s, Tensor):
+        check_number(s, "s", or_tensor=True)
+        if not math.isfinite(s):
+            raise ValueError(f"s must be finite, got {s}")
 
     def row_map(rows: Tensor) -> Tensor:
         z, slots = from_top(rows)
@@ -45,8 +47,10 @@ class ScalableSoftmax(Normalizer):
 
     def __init__(self, heads: int, head_width: int | None = None, *, start: float = PUBLISHED_SCALE) -> None:
         super().__init__(heads, head_width)
+        check_number(start, "start")
         if not math.isfinite(start):
             raise ValueError(f"start must be finite, got {start}")
+        self.start = start
         self.s = nn.Parameter(torch.full((heads,), start))
 
     def forward(self, scores: Tensor, mask: Tensor | None = None, queries: Tensor | None = None) -> Tensor:

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from .base import Normalizer
-from .rows import on_rows
+from .rows import check_number, on_rows
 from .slots import Parameter, count, nan_as_rows, on_rows_of
 
 
@@ -36,8 +36,11 @@ def sigmoid_attention(
 
 
 def check_bias(bias: Parameter | None) -> None:
-    """Raise ValueError where `bias` is a number that is not finite."""
-    if isinstance(bias, int | float) and not math.isfinite(bias):
+    """Raise TypeError where `bias` is neither None, number nor tensor, ValueError where it is a number not finite."""
+    if bias is None or isinstance(bias, Tensor):
+        return
+    check_number(bias, "bias", or_tensor=True)
+    if not math.isfinite(bias):
         raise ValueError(f"bias must be finite, got {bias}")
 
 

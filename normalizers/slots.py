@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 from torch.autograd import Function
 
-from .rows import kept, per_row
+from .rows import check_number, check_tensor, kept, per_row
 
 Parameter = float | Tensor
 """A number, or a tensor that broadcasts to the scores with size 1 along `dim`; differentiable."""
@@ -19,9 +19,14 @@ def filled(rows: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def from_top(rows: Tensor) -> tuple[Tensor, Tensor]:
-    """`filled(rows)` after taking each row's maximum off as a constant: for maps that no shift changes."""
+    """`filled(rows)` after taking each row's maximum off as a constant: for maps that no shift changes.
+
+    A finite score whose distance from the maximum overflows gets the lowest finite number, so that it stays kept.
+    """
     top = rows.detach().amax(-1, keepdim=True)
-    return filled(rows - torch.where(top == -torch.inf, 0.0, top))
+    below = rows - torch.where(top == -torch.inf, 0.0, top)
+    slots = kept(rows)
+    return torch.where(slots, below.clamp(min=torch.finfo(rows.dtype).min), 0.0), slots
 
 
 def count(rows: Tensor) -> Tensor:
@@ -35,14 +40,22 @@ def nan_as_rows(weights: Tensor, rows: Tensor) -> Tensor:
 
 
 def on_rows_of(parameter: Parameter, rows: Tensor, scores: Tensor, dim: int, name: str) -> Parameter:
-    """`parameter` laid out against `rows`, the rows of `scores`, in their dtype; see `normalizers.rows.per_row`."""
+    """`parameter` laid out against `rows`, the rows of `scores`, in their dtype; see `normalizers.rows.per_row`.
+
+    Raises TypeError where `parameter` is neither number nor tensor.
+    """
+    check_number(parameter, name, or_tensor=True)
     if not isinstance(parameter, Tensor):
         return parameter
     return (per_row(parameter, scores, dim, name) if parameter.ndim else parameter).to(rows.dtype)
 
 
 def per_slot(values: Tensor, scores: Tensor, dim: int, name: str) -> Tensor:
-    """`values`, which broadcast to `scores`, laid out against rows moved to the last dimension; else ValueError."""
+    """`values`, a tensor that broadcasts to `scores`, laid out against rows moved to the last dimension.
+
+    Raises TypeError where `values` is no tensor, ValueError where it does not broadcast.
+    """
+    check_tensor(values, name)
     try:
         return values.expand(scores.shape).movedim(dim, -1)
     except RuntimeError as error:
@@ -53,6 +66,17 @@ def per_slot(values: Tensor, scores: Tensor, dim: int, name: str) -> Tensor:
 def precise(rows: Tensor) -> Tensor:
     """`rows` in float64 without their graph, to find a discrete structure in; as they are where a device has none."""
     return rows.detach() if rows.device.type == "mps" else rows.detach().double()
+
+
+def with_zero_curvature(weights: Tensor, *inputs: Tensor) -> Tensor:
+    """`weights`, the same numbers, as a function whose higher derivatives in `inputs`, all finite, are 0.
+
+    The gradient of a piecewise linear map is a constant, which torch would refuse to differentiate again. Adding
+    exp(0 x) - 1 changes neither value nor gradient, and makes that gradient a function of x.
+    """
+    for x in inputs:
+        weights = weights + (0.0 * x).expm1()
+    return weights
 
 
 def refuse_where(bad: Tensor, message: str) -> None:

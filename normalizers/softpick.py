@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from .base import Normalizer
-from .rows import on_rows
+from .rows import check_number, on_rows
 from .slots import filled
 
 EPSILON = 1e-12
@@ -29,7 +29,8 @@ def softpick(scores: Tensor, *, eps: float = EPSILON, dim: int = -1, mask: Tenso
 
 
 def check_eps(eps: float) -> None:
-    """Raise ValueError where `eps` is not a finite number ≥ 0."""
+    """Raise TypeError where `eps` is no number, ValueError where it is not finite or below 0."""
+    check_number(eps, "eps")
     if not 0 <= eps < float("inf"):
         raise ValueError(f"eps must be a finite number of at least 0, got {eps}")
 

@@ -8,7 +8,7 @@ which nothing is kept has the value 0. `per_head` averages.
 import torch
 from torch import Tensor
 
-from .rows import broadcast
+from .rows import broadcast, check_tensor
 
 PUBLISHED_THRESHOLD = 1e-7
 """A weight counts where it is above this (Canay 2026)."""
@@ -23,7 +23,8 @@ def support_size(weights: Tensor, *, threshold: float = 0.0) -> Tensor:
     >>> support_size(torch.tensor([0.75, 0.25, 0.0, 0.0]))
     tensor(2.)
     """
-    return (weights > threshold).to(_working(weights)).sum(-1)
+    dtype = _working(weights)
+    return (weights > threshold).to(dtype).sum(-1)
 
 
 def support_share(weights: Tensor, *, threshold: float = PUBLISHED_THRESHOLD, mask: Tensor | None = None) -> Tensor:
@@ -34,7 +35,8 @@ def support_share(weights: Tensor, *, threshold: float = PUBLISHED_THRESHOLD, ma
     >>> support_share(torch.tensor([0.75, 0.25, 0.0, 0.0]))
     tensor(0.5000)
     """
-    above = (weights > threshold).to(_working(weights))
+    dtype = _working(weights)
+    above = (weights > threshold).to(dtype)
     if mask is None:
         return above.mean(-1)
     keep = broadcast(mask, weights)
@@ -47,7 +49,8 @@ def entropy(weights: Tensor) -> Tensor:
     >>> entropy(torch.tensor([0.5, 0.5, 0.0]))
     tensor(0.6931)
     """
-    w = weights.to(_working(weights))
+    dtype = _working(weights)
+    w = weights.to(dtype)
     total = w.sum(-1, keepdim=True)
     p = w / torch.where(total == 0, 1.0, total)
     return -torch.where(p == 0, 0.0, p * torch.where(p == 0, 1.0, p).log()).sum(-1)
@@ -59,7 +62,8 @@ def peak(weights: Tensor) -> Tensor:
     >>> peak(torch.tensor([0.75, 0.25, 0.0]))
     tensor(0.7500)
     """
-    return weights.to(_working(weights)).amax(-1)
+    dtype = _working(weights)
+    return weights.to(dtype).amax(-1)
 
 
 def per_head(values: Tensor, *, rows: Tensor | None = None) -> Tensor:
@@ -71,6 +75,7 @@ def per_head(values: Tensor, *, rows: Tensor | None = None) -> Tensor:
     >>> per_head(torch.tensor([[[1.0, 3.0], [2.0, 2.0]]]))
     tensor([2., 2.], dtype=torch.float64)
     """
+    check_tensor(values, "values")
     if values.ndim != 3:
         raise ValueError(f"values must be (batch, heads, queries), got shape {tuple(values.shape)}")
     values = values.double()
@@ -81,4 +86,5 @@ def per_head(values: Tensor, *, rows: Tensor | None = None) -> Tensor:
 
 
 def _working(weights: Tensor) -> torch.dtype:
+    check_tensor(weights, "weights")
     return torch.float64 if weights.dtype == torch.float64 else torch.float32

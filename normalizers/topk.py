@@ -10,7 +10,7 @@ from torch import Tensor
 from . import native
 from .base import Normalizer
 from .implicit import implicit
-from .rows import kept, on_rows
+from .rows import check_number, kept, on_rows
 from .softmax import solve_softmax
 
 
@@ -62,14 +62,17 @@ def sizes(rows: Tensor, k: int | None, ratio: float | None) -> Tensor:
 
 
 def check_selection(k: int | None, ratio: float | None) -> None:
-    """Raise ValueError where `k` and `ratio` do not name one selection, TypeError where k is no whole number."""
+    """Raise ValueError where `k` and `ratio` do not name one selection, TypeError where one is no number."""
     if (k is None) == (ratio is None):
         raise ValueError(f"give exactly one of k and ratio, got k={k}, ratio={ratio}")
     if k is not None and (isinstance(k, bool) or not isinstance(k, int)):
         raise TypeError(f"k must be a whole number, got k={k!r}; a share of the row is ratio=")
     if k is not None and k < 1:
         raise ValueError(f"k must be at least 1, got k={k}")
-    if ratio is not None and not 0 < ratio <= 1:
+    if ratio is None:
+        return
+    check_number(ratio, "ratio")
+    if not 0 < ratio <= 1:
         raise ValueError(f"ratio must be in (0, 1], got ratio={ratio}")
 
 

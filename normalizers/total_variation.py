@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from .rows import kept
-from .slots import filled
+from .slots import filled, with_zero_curvature
 
 
 def total_variation_prox(rows: Tensor, lam: Tensor) -> Tensor:
@@ -30,7 +30,8 @@ def total_variation_prox(rows: Tensor, lam: Tensor) -> Tensor:
     lam = lam.expand(*rows.shape[:-1], 1)
     edges = _edges(rows.detach(), lam.detach())
     z, slots = filled(rows)
-    return _values(z, slots, lam, edges).masked_fill(~slots, -torch.inf)
+    fused = with_zero_curvature(_values(z, slots, lam, edges), z, lam)
+    return fused.masked_fill(~slots, -torch.inf)
 
 
 def _values(z: Tensor, slots: Tensor, lam: Tensor, edges: Tensor) -> Tensor:

@@ -1,10 +1,10 @@
 """Native CPU kernels for float32 rows, used where they are present; `kernels.c` beside this file is their source.
 
 Each function returns None where a kernel does not take the input (another dtype or device, an open trace, no library),
-and its caller goes on with torch. `NORMALIZERS_NATIVE=0` in the environment switches the kernels off.
+and its caller goes on with torch; MemoryError is raised where there is no memory to work in. `build.py` says which
+environment variables there are. A row's bits depend neither on the rows beside it nor on the number of threads.
 """
 
-import ctypes
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -34,7 +34,7 @@ def topk_forward(rows: Tensor, k: int | None, ratio: float | None) -> Tensor | N
     """Softmax over the `k` largest of each of rows (..., n), or over the share `ratio` of its kept slots."""
     if _kernels(rows) is None:
         return None
-    return _forward("topk", rows, after=(ctypes.c_int64(k or 0), ctypes.c_double(ratio or 0.0)))
+    return _forward("topk", rows, after=(k or 0, float(ratio or 0.0)))
 
 
 def entmax_forward(rows: Tensor, alpha: Tensor) -> Tensor | None:
@@ -51,7 +51,7 @@ def bisected_forward(rows: Tensor, alpha: Tensor, steps: int) -> tuple[Tensor, T
     if weights is None or kernels is None:
         return None
     largest, rows, each = weights.amax(-1, keepdim=True), rows.contiguous(), _per_row(alpha, rows)
-    kernels.bisected_forward(_pointer(rows), _pointer(each), _pointer(weights), *_sizes(rows), ctypes.c_int(steps))
+    kernels.bisected_forward(rows.data_ptr(), each.data_ptr(), weights.data_ptr(), *_sizes(rows), steps)
     return weights, largest
 
 
@@ -64,8 +64,8 @@ def bisected_backward(
         return None
     rows, grad, each = rows.contiguous(), grad.contiguous(), _per_row(alpha, rows)
     product, per_row = torch.empty_like(p), torch.empty_like(largest)
-    inputs = map(_pointer, (rows, p, grad, largest, each, product, per_row))
-    kernels.bisected_backward(*inputs, *_sizes(p), ctypes.c_int(steps))
+    inputs = (rows, p, grad, largest, each, product, per_row)
+    kernels.bisected_backward(*(tensor.data_ptr() for tensor in inputs), *_sizes(p), steps)
     return product, per_row
 
 
@@ -80,13 +80,13 @@ def backward(grad: Tensor, p: Tensor, alpha: float | Tensor) -> tuple[Tensor, Te
     product = torch.empty_like(p)
     if not isinstance(alpha, Tensor):
         call = getattr(kernels, f"{BACKWARD[alpha]}_backward")
-        call(_pointer(p), _pointer(grad), _pointer(product), *_sizes(p))
+        call(p.data_ptr(), grad.data_ptr(), product.data_ptr(), *_sizes(p))
         return product, None
     if not _in_reach(alpha):
         return None
     flat, per_row = _per_row(alpha, p), p.new_empty((*p.shape[:-1], 1))
     kernels.entmax_backward(
-        _pointer(p), _pointer(grad), _pointer(flat), _pointer(product), _pointer(per_row), *_sizes(p)
+        p.data_ptr(), grad.data_ptr(), flat.data_ptr(), product.data_ptr(), per_row.data_ptr(), *_sizes(p)
     )
     return product, per_row
 
@@ -112,8 +112,8 @@ def _forward(name: str, rows: Tensor, each: Tensor | None = None, after: tuple[A
         return None
     rows = rows.contiguous()
     weights = torch.empty_like(rows)
-    parameters = () if each is None else (_pointer(each),)
-    getattr(kernels, f"{name}_forward")(_pointer(rows), *parameters, _pointer(weights), *_sizes(rows), *after)
+    parameters = () if each is None else (each.data_ptr(),)
+    getattr(kernels, f"{name}_forward")(rows.data_ptr(), *parameters, weights.data_ptr(), *_sizes(rows), *after)
     return weights
 
 
@@ -157,10 +157,7 @@ def _per_row(alpha: Tensor, rows: Tensor) -> Tensor:
     return alpha.expand(*rows.shape[:-1], 1).contiguous()
 
 
-def _pointer(tensor: Tensor) -> ctypes.c_void_p:
-    return ctypes.c_void_p(tensor.data_ptr())
-
-
-def _sizes(rows: Tensor) -> tuple[ctypes.c_int64, ctypes.c_int64, ctypes.c_int]:
+def _sizes(rows: Tensor) -> tuple[int, int, int]:
+    """Rows, slots of a row, threads."""
     n = rows.shape[-1]
-    return ctypes.c_int64(rows.numel() // n), ctypes.c_int64(n), ctypes.c_int(torch.get_num_threads())
+    return rows.numel() // n, n, torch.get_num_threads()

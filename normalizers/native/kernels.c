@@ -13,26 +13,33 @@
 /* How wide the kernels were compiled. */
 int lanes(void) { return LANES; }
 
+/* The functions that return an int ask for memory: it says whether that was too short, and the results not valid. */
+
 /* ---- forward ---- */
 
-void sparsemax_forward(const float *x, float *p, int64_t rows, int64_t n, int threads) {
-  run(sparsemax_tile, sparsemax_reach, x, NULL, p, rows, n, threads);
+int sparsemax_forward(const float *x, float *p, int64_t rows, int64_t n, int threads) {
+  return run(sparsemax_tile, sparsemax_reach, x, NULL, p, rows, n, threads);
 }
-void entmax15_forward(const float *x, float *p, int64_t rows, int64_t n, int threads) {
-  run(entmax15_tile, entmax15_reach, x, NULL, p, rows, n, threads);
+int entmax15_forward(const float *x, float *p, int64_t rows, int64_t n, int threads) {
+  return run(entmax15_tile, entmax15_reach, x, NULL, p, rows, n, threads);
 }
-void entmax_forward(const float *x, const float *alpha, float *p, int64_t rows, int64_t n, int threads) {
-  run(entmax_any_tile, entmax_reach, x, alpha, p, rows, n, threads);
+int entmax_forward(const float *x, const float *alpha, float *p, int64_t rows, int64_t n, int threads) {
+  return run(entmax_any_tile, entmax_reach, x, alpha, p, rows, n, threads);
 }
 
-void topk_forward(const float *x, float *p, int64_t rows, int64_t n, int threads, int64_t k, double ratio) {
-#pragma omp parallel num_threads(threads) if (threads > 1 && rows * n >= PARALLEL_FROM)
+int topk_forward(const float *x, float *p, int64_t rows, int64_t n, int threads, int64_t k, double ratio) {
+  int failed = 0;
+#pragma omp parallel num_threads(threads) if (threads > 1 && rows * n >= PARALLEL_FROM) reduction(| : failed)
   {
-    float *z = aligned_alloc(sizeof(vfloat), (size_t)(n + LANES) / LANES * sizeof(vfloat));
+    float *z = (float *)new_vectors((n + LANES) / LANES);
+    failed = !z;
 #pragma omp for schedule(static)
-    for (int64_t r = 0; r < rows; r++) topk_row(x + r * n, p + r * n, z, n, k, ratio);
+    for (int64_t r = 0; r < rows; r++) {
+      if (!failed) topk_row(x + r * n, p + r * n, z, n, k, ratio);
+    }
     free(z);
   }
+  return failed;
 }
 
 /* `p` holds the exact weights. */
@@ -122,19 +129,22 @@ static float entmax_row(const float *p, const float *g, float a, float *dx, int6
   return -sum_of(value_of(derivative));
 }
 
-void entmax_backward(const float *p, const float *g, const float *alpha, float *dx, float *dalpha, int64_t rows,
-                     int64_t n, int threads) {
-#pragma omp parallel num_threads(threads) if (threads > 1 && rows * n >= PARALLEL_FROM)
+int entmax_backward(const float *p, const float *g, const float *alpha, float *dx, float *dalpha, int64_t rows,
+                    int64_t n, int threads) {
+  int failed = 0;
+#pragma omp parallel num_threads(threads) if (threads > 1 && rows * n >= PARALLEL_FROM) reduction(| : failed)
   {
-    size_t room = (size_t)(n / LANES + 2) * sizeof(vfloat);
-    float *weight = aligned_alloc(sizeof(vfloat), room), *grad = aligned_alloc(sizeof(vfloat), room);
-    float *v = aligned_alloc(sizeof(vfloat), room);
+    int64_t room = n / LANES + 2;
+    float *weight = (float *)new_vectors(room), *grad = (float *)new_vectors(room), *v = (float *)new_vectors(room);
+    failed = !weight || !grad || !v;
 #pragma omp for schedule(static)
     for (int64_t r = 0; r < rows; r++) {
+      if (failed) continue;
       dalpha[r] = entmax_row(p + r * n, g + r * n, alpha[r] - 1.0f, dx + r * n, n, weight, grad, v);
     }
     free(weight);
     free(grad);
     free(v);
   }
+  return failed;
 }

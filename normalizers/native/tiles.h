@@ -16,10 +16,13 @@ typedef struct {
   int64_t bad[LANES];   /* rows that hold a NaN or +inf */
 } tile_t;
 
+/* Room for `count` vectors; NULL where memory has none. */
+static inline vfloat *new_vectors(int64_t count) { return aligned_alloc(sizeof(vfloat), (size_t)count * sizeof(vfloat)); }
+
 static inline tile_t new_tile(int64_t n) {
   int64_t blocks = (n + LANES - 1) / LANES, stride = (blocks + 1) * LANES;
-  return (tile_t){.score = aligned_alloc(sizeof(vfloat), (size_t)(n + 1) * sizeof(vfloat)),
-                  .packed = aligned_alloc(sizeof(vfloat), (size_t)stride * sizeof(vfloat)),
+  return (tile_t){.score = new_vectors(n + 1),
+                  .packed = (float *)new_vectors(stride),
                   .chosen = malloc((size_t)blocks * LANES * sizeof(uint16_t)),
                   .stride = stride,
                   .blocks = blocks};
@@ -104,15 +107,19 @@ static inline void empty_tile(const tile_t *tile, float *p, int64_t rows, int64_
 typedef void (*tile_map)(vfloat *z, int64_t n, vfloat parameter, vfloat *scratch);
 typedef vfloat (*tile_reach)(vfloat parameter);
 
-static inline __attribute__((always_inline)) void run(tile_map map, tile_reach reach, const float *x,
-                                                      const float *parameters, float *p, int64_t rows, int64_t n,
-                                                      int threads) {
-#pragma omp parallel num_threads(threads) if (threads > 1 && rows * n >= PARALLEL_FROM)
+/* Returns whether memory was too short, as all functions do that ask for some; the weights are not valid then. */
+static inline __attribute__((always_inline)) int run(tile_map map, tile_reach reach, const float *x,
+                                                     const float *parameters, float *p, int64_t rows, int64_t n,
+                                                     int threads) {
+  int failed = 0;
+#pragma omp parallel num_threads(threads) if (threads > 1 && rows * n >= PARALLEL_FROM) reduction(| : failed)
   {
     tile_t tile = new_tile(n);
-    vfloat *scratch = aligned_alloc(sizeof(vfloat), (size_t)(4 * n + 1) * sizeof(vfloat));
+    vfloat *scratch = new_vectors(4 * n + 1);
+    failed = !tile.score || !tile.packed || !tile.chosen || !scratch;
 #pragma omp for schedule(static)
     for (int64_t r = 0; r < rows; r += LANES) {
+      if (failed) continue;
       int64_t left = rows - r < LANES ? rows - r : LANES;
       vfloat parameter = parameters ? load_some(parameters + r, left, parameters[r]) : (vfloat){0};
       fill_tile(&tile, x + r * n, reach(parameter), left, n);
@@ -122,4 +129,5 @@ static inline __attribute__((always_inline)) void run(tile_map map, tile_reach r
     free_tile(&tile);
     free(scratch);
   }
+  return failed;
 }

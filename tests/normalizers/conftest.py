@@ -1,12 +1,16 @@
 """The maps that every clause of the contract is tested on: the whole registry, with the options each needs."""
 
+import ctypes
+import platform
 from collections.abc import Callable
+from functools import cache
 
 import pytest
 import torch
 from torch import Tensor, nn
 
-from normalizers import REGISTRY, Normalizer, build
+from normalizers import REGISTRY, Normalizer, build, native
+from normalizers.native.build import extra_flags, load
 
 OPTIONS: dict[str, list[dict[str, object]]] = {
     "entmax15": [{}, {"gradient": "through_bisection"}],
@@ -19,6 +23,8 @@ OPTIONS: dict[str, list[dict[str, object]]] = {
     "fusedmax": [{"lam": 0.3}],
     "constrained_sparsemax": [{"upper": 0.4}],
 }
+WIDTHS = {16: "", 8: "-mno-avx512f", 4: "-march=x86-64"} if platform.machine() == "x86_64" else {4: ""}
+"""Lanes of a native kernel, and the compiler flag that makes them on a processor that has more."""
 CASES = [(name, options) for name in REGISTRY for options in OPTIONS.get(name, [{}])]
 HEADS = 3
 HEAD_WIDTH = 2
@@ -73,6 +79,31 @@ def make(case: tuple[str, dict[str, object]]) -> Callable[..., Tensor]:
         for parameter in module.parameters():
             parameter.add_(torch.linspace(-1, 1, parameter.numel()).double().view(parameter.shape))
     return WithQueries(module) if module.needs_queries else module
+
+
+@cache
+def kernels_of(lanes: int) -> ctypes.CDLL | str:
+    """The kernels compiled to `lanes`, under the flags of the environment too, or why they cannot be had here."""
+    flags = extra_flags()
+    try:
+        kernels = load((*flags, *WIDTHS[lanes].split()))
+    except FileNotFoundError as error:
+        return str(error)
+    if kernels.lanes() != lanes:
+        return f"this processor{f' with {flags}' if flags else ''} has kernels of {kernels.lanes()} lanes at most"
+    return kernels
+
+
+@pytest.fixture(params=WIDTHS, ids="{} lanes".format)
+def lanes(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
+    """The test runs with the kernels of each width that this processor has, in the place of its own."""
+    if native.variant() == "torch":
+        pytest.skip("the native kernels are switched off, or there is no C compiler")
+    kernels = kernels_of(request.param)
+    if isinstance(kernels, str):
+        pytest.skip(kernels)
+    monkeypatch.setattr(native, "library", lambda: kernels)
+    return request.param
 
 
 @pytest.fixture(params=CASES, ids=lambda case: "-".join([case[0], *(f"{k}={v}" for k, v in case[1].items())]))

@@ -76,6 +76,7 @@ def test_in_float32_a_threshold_is_at_most_one_cell_off():
     assert ((ours > 0) != (loop > 0)).float().mean() < 1e-4
 
 
+@pytest.mark.usefixtures("lanes")
 @pytest.mark.parametrize("n", [1, 2, 17, 97, 513])
 @pytest.mark.parametrize("alpha", [1.05, 1.5, 1.93])
 def test_the_kernel_computes_what_torch_does(n, alpha):
@@ -130,6 +131,7 @@ def test_a_fixed_alpha_has_second_derivatives_too(alpha, native_kernels):
     assert second[1].abs().max() > 0
 
 
+@pytest.mark.usefixtures("lanes")
 def test_the_kernel_ends_in_the_cell_of_float64_where_scores_lie_close_together():
     z = torch.randn(200, 300, generator=torch.Generator().manual_seed(12)) * 0.01
     torch.testing.assert_close(

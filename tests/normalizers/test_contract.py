@@ -1,5 +1,8 @@
 """What every normalizer owes, tested over the whole registry."""
 
+import inspect
+
+import numpy as np
 import pytest
 import torch
 
@@ -7,9 +10,12 @@ from normalizers import (
     REGISTRY,
     asentmax,
     bottomk_softmax,
+    build,
     constrained_sparsemax,
     entmax,
     entmax15,
+    entmax_loss,
+    entmax_through_bisection,
     fusedmax,
     gumbel_gated_softmax,
     hardkuma_softmax,
@@ -23,7 +29,7 @@ from normalizers import (
     stick_breaking,
     topk_softmax,
 )
-from tests.normalizers.conftest import HEADS, has, require
+from tests.normalizers.conftest import HEAD_WIDTH, HEADS, has, require
 
 ROW_MAPS = {
     "softmax": softmax,
@@ -183,6 +189,28 @@ def test_a_large_finite_fill_leaves_the_other_weights(row_map, map_name, fill):
     close(row_map(filled)[:4], row_map(scores), 1e-6)
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("fill", [-1e8, -1e16, -1e20, "lowest"])
+def test_scores_far_below_the_others_leave_finite_weights_that_sum_to_one(row_map, map_name, fill, dtype):
+    fill = torch.finfo(dtype).min if fill == "lowest" else fill
+    scores = torch.tensor([[1.0, 0.5, fill, fill], [0.5, fill, 1.0, fill / 2]], dtype=dtype, requires_grad=True)
+    p = row_map(scores)
+    (grad,) = torch.autograd.grad(p.square().sum(), scores)
+    assert torch.isfinite(p).all()
+    assert torch.isfinite(grad).all()
+    if has(map_name, "is_distribution"):
+        close(p.sum(-1), torch.ones(2, dtype=dtype), 4 * torch.finfo(dtype).eps)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_scores_so_far_apart_that_their_difference_overflows_still_count(row_map, map_name, dtype):
+    top = torch.finfo(dtype).max
+    p = row_map(torch.tensor([top, top, -top, -top], dtype=dtype))
+    assert torch.isfinite(p).all()
+    if has(map_name, "is_distribution"):
+        close(p.sum(), torch.ones((), dtype=dtype), 4 * torch.finfo(dtype).eps)
+
+
 @pytest.mark.parametrize("magnitude", [1e-30, 1.0, 1e8])
 def test_finite_for_every_finite_input(normalizer, scores, magnitude, case):
     scores = (scores * magnitude).requires_grad_()
@@ -215,13 +243,26 @@ def test_half_precision_is_computed_in_float32(row_map, dtype):
     assert torch.equal(p, row_map(scores.float()).to(dtype))
 
 
-def test_any_dim_and_stride(row_map):
-    scores = torch.randn(4, 5, 6, dtype=torch.float64, generator=torch.Generator().manual_seed(4))
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("shape", [(4, 5, 6), (3, 7, 11)], ids=str)
+def test_weights_have_the_same_bits_for_any_dim_and_stride(row_map, shape, dtype):
+    # Neither shape fills whole vectors: torch rounds what is left over by other code.
+    scores = torch.randn(shape, dtype=dtype, generator=torch.Generator().manual_seed(4))
     expected = row_map(scores.movedim(1, -1).contiguous()).movedim(-1, 1)
     for dim in (1, -2):
         assert torch.equal(row_map(scores, dim=dim), expected)
     assert torch.equal(row_map(scores.mT), row_map(scores.mT.contiguous()))
     assert torch.equal(row_map(scores[:, ::2, ::3]), row_map(scores[:, ::2, ::3].contiguous()))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("n", [5, 8, 16, 33])
+def test_a_row_alone_has_its_weights_among_others_to_within_rounding(row_map, n, dtype):
+    # Not to the bit: torch's exp, log and sigmoid round a number by where it lies among those of a call.
+    scores = torch.randn(7, n, dtype=dtype, generator=torch.Generator().manual_seed(n))
+    together = row_map(scores)
+    for row in range(7):
+        close(row_map(scores[row]), together[row], 32 * torch.finfo(dtype).eps)
 
 
 def test_empty_batch(normalizer):
@@ -237,10 +278,83 @@ def test_wrong_input_is_named(row_map):
         row_map(torch.empty(3, 0))
     with pytest.raises(IndexError, match="dim=2 is out of range"):
         row_map(torch.zeros(3, 4), dim=2)
-    with pytest.raises(TypeError, match="mask must be boolean"):
+    with pytest.raises(TypeError, match=r"mask must be boolean.*becomes one by mask == 0.*by mask\.bool\(\)"):
         row_map(torch.zeros(3, 4), mask=torch.ones(3, 4))
     with pytest.raises(ValueError, match="does not broadcast"):
         row_map(torch.zeros(3, 4), mask=torch.ones(5, dtype=torch.bool))
+
+
+def test_input_of_a_wrong_type_is_named_in_one_type_error(row_map):
+    with pytest.raises(TypeError, match=r"scores must be a torch tensor, got numpy\.ndarray; torch\.as_tensor"):
+        row_map(np.zeros((3, 4)))
+    with pytest.raises(TypeError, match="scores must be a torch tensor, got list"):
+        row_map([1.0, 2.0])
+    with pytest.raises(TypeError, match=r"mask must be a torch tensor, got numpy\.ndarray"):
+        row_map(torch.zeros(3, 4), mask=np.ones((3, 4), dtype=bool))
+    for dim in (None, 1.0, "1"):
+        with pytest.raises(TypeError, match=f"dim must be a whole number.*got dim={dim!r}"):
+            row_map(torch.zeros(3, 4), dim=dim)
+    assert torch.equal(row_map(torch.zeros(3, 4), dim=np.int64(1)), row_map(torch.zeros(3, 4)))
+
+
+def test_an_additive_mask_becomes_a_boolean_one_as_its_error_says(row_map):
+    scores = torch.randn(3, 6, generator=torch.Generator().manual_seed(5))
+    keep = torch.tensor([True, True, False, True, True, False])
+    additive = torch.zeros(6).masked_fill(~keep, -torch.inf)
+    assert torch.equal(row_map(scores, mask=additive == 0), row_map(scores, mask=keep))
+
+
+def test_a_mask_of_keys_that_does_not_broadcast_names_the_sense_of_key_padding_mask(row_map):
+    scores = torch.randn(2, 3, 5, 6, generator=torch.Generator().manual_seed(6))
+    key_padding_mask = torch.tensor([[False] * 6, [False] * 3 + [True] * 3])
+    with pytest.raises(ValueError, match=r"True where a key is dropped, as ~key_padding_mask\[:, None, None, :\]"):
+        row_map(scores, mask=key_padding_mask)
+    p = row_map(scores, mask=~key_padding_mask[:, None, None, :])
+    assert (p[1, ..., 3:] == 0).all()
+    assert (p[0, ..., 3:] != 0).any()
+
+
+@pytest.mark.parametrize(
+    ("call", "name"),
+    [
+        (lambda z, value: entmax(z, value), "alpha"),
+        (lambda z, value: entmax_through_bisection(z, value), "alpha"),
+        (lambda z, value: asentmax(z, value, beta=1.0, gamma=0.0), "alpha"),
+        (lambda z, value: asentmax(z, beta=value, gamma=0.0), "beta"),
+        (lambda z, value: fusedmax(z, value), "lam"),
+        (lambda z, value: constrained_sparsemax(z, value), "upper"),
+        (lambda z, value: scalable_softmax(z, value), "s"),
+        (lambda z, value: sink_softmax(z, value), "sink"),
+        (lambda z, value: sigmoid_attention(z, value), "bias"),
+        (lambda z, value: hardkuma_softmax(z, value), "bias"),
+        (lambda z, value: softpick(z, eps=value), "eps"),
+        (lambda z, value: gumbel_gated_softmax(z, temperature=value), "temperature"),
+        (lambda z, value: topk_softmax(z, ratio=value), "ratio"),
+        (lambda z, value: entmax_loss(z, torch.zeros(2, dtype=torch.int64), value), "alpha"),
+    ],
+)
+def test_a_parameter_that_is_no_number_is_named_in_one_type_error(call, name):
+    for value, shown in (("1.5", "'1.5', a str"), ([1.5], "list"), (np.ones(4), r"numpy\.ndarray")):
+        with pytest.raises(TypeError, match=f"^{name} must be a number.*, got {shown}$"):
+            call(torch.zeros(2, 4), value)
+
+
+def test_build_names_the_maps_like_an_unknown_one():
+    with pytest.raises(KeyError, match=r"no normalizer is named 'sparsmax'; did you mean sparsemax"):
+        build("sparsmax", 2)
+    with pytest.raises(KeyError, match="did you mean entmax15"):
+        build("entmax1.5", 2)
+    with pytest.raises(KeyError, match=f"no normalizer is named 'foo'; there are: {', '.join(REGISTRY)}"):
+        build("foo", 2)
+
+
+def test_repr_shows_every_option_of_a_map(case):
+    name, options = case
+    shown = repr(build(name, HEADS, HEAD_WIDTH, **options))
+    assert f"heads={HEADS}" in shown
+    for parameter in inspect.signature(REGISTRY[name]).parameters.values():
+        if parameter.kind is parameter.KEYWORD_ONLY:
+            assert f"{parameter.name}={options.get(parameter.name, parameter.default)!r}" in shown
 
 
 def test_mask_broadcasts(row_map):

@@ -4,7 +4,15 @@ import pytest
 import torch
 from torch.autograd import gradcheck, gradgradcheck
 
-from normalizers import entmax, entmax15
+from normalizers import (
+    constrained_sparsemax,
+    entmax,
+    entmax15,
+    fusedmax,
+    sparsemax,
+    sparsemax_loss,
+    total_variation_prox,
+)
 from tests.normalizers.conftest import make, through_bisection
 
 
@@ -28,6 +36,37 @@ def test_gradients_match_finite_differences_with_a_mask(normalizer, scores, case
     parameters = tuple(normalizer.parameters())
     assert gradcheck(lambda z, *_: normalizer(z, keep), (scores, *parameters), fast_mode=True)
     assert gradgradcheck(lambda z, *_: normalizer(z, keep), (scores, *parameters), fast_mode=True)
+
+
+def test_a_weighted_sum_of_weights_has_a_second_derivative_even_where_it_is_zero(normalizer, scores):
+    weighted = torch.randn(scores.shape, dtype=torch.float64, generator=torch.Generator().manual_seed(8))
+    scores.requires_grad_()
+    variables = (scores, *normalizer.parameters())
+    first = torch.autograd.grad((normalizer(scores) * weighted).sum(), variables, create_graph=True)
+    second = torch.autograd.grad(sum(grad.square().sum() for grad in first), variables, create_graph=True)
+    assert all(torch.isfinite(grad).all() for grad in second)
+
+
+@pytest.mark.parametrize(
+    ("map_", "inputs"),
+    [
+        (sparsemax, 1),
+        (lambda z: sparsemax(z.float()), 1),
+        (fusedmax, 2),
+        (constrained_sparsemax, 2),
+        (total_variation_prox, 2),
+        (lambda z: -sparsemax_loss(z, torch.tensor(0)).square(), 1),
+    ],
+    ids=["sparsemax", "sparsemax by a kernel", "fusedmax", "constrained", "prox", "loss"],
+)
+def test_piecewise_linear_maps_have_zero_second_derivatives_and_not_none(map_, inputs):
+    z = torch.tensor([2.0, 1.3, 0.9, -3.0, 1.1], dtype=torch.float64, requires_grad=True)
+    variables = (z, torch.tensor([0.35], dtype=torch.float64, requires_grad=True))[:inputs]
+    weighted = torch.tensor([1.0, -2.0, 0.5, 3.0, 0.7])
+    first = torch.autograd.grad((map_(*variables) * weighted).sum(), variables, create_graph=True)
+    second = torch.autograd.grad(first[0].sum() + first[-1].sum(), variables, create_graph=True)
+    assert all((grad == 0).all() for grad in second)
+    assert all((grad == 0).all() for grad in torch.autograd.grad(sum(g.sum() for g in second), variables))
 
 
 def test_jacobian_of_entmax15():

@@ -46,6 +46,19 @@ def test_entmax(case, expected, form):
     torch.testing.assert_close(result, tensor(expected, dtype=torch.float64), atol=1e-12, rtol=0)
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("far", [-1e4, -1e16, -1e20, "lowest"])
+def test_constrained_sparsemax_fills_up_from_slots_however_far_below(far, dtype):
+    far = torch.finfo(dtype).min if far == "lowest" else far
+    p = constrained_sparsemax(tensor([1.0, 0.5, far, far], dtype=dtype), 0.4)
+    torch.testing.assert_close(p, tensor([0.4, 0.4, 0.1, 0.1], dtype=dtype))
+    bounds = tensor([0.3, 0.2, 0.4, 0.05, 0.9], dtype=dtype)
+    p = constrained_sparsemax(tensor([1.0, 0.5, far, far, 0.9 * far], dtype=dtype), bounds)
+    torch.testing.assert_close(p, tensor([0.3, 0.2, 0.0, 0.0, 0.5], dtype=dtype))
+    p = constrained_sparsemax(tensor([far, 1.0, 0.5, far, 3.0], dtype=dtype), bounds[[2, 0, 1, 3, 3]])
+    torch.testing.assert_close(p, tensor([0.4, 0.3, 0.2, 0.05, 0.05], dtype=dtype))
+
+
 OTHERS = {
     "softmax1": (softmax1, (0.537149193132, 0.197606144995, 0.119854185487, 0.0726952381928)),
     "sink": (lambda z: sink_softmax(z, 0.7), (0.500280988423, 0.18404309045, 0.111627777066, 0.0677056692661)),

@@ -59,6 +59,17 @@ def test_constrained_sparsemax_is_optimal(z, seed, tight):
         assert gain[p < u - 1e-9].max() <= gain[p > 1e-9].min() + scale
 
 
+def test_constrained_sparsemax_does_not_see_how_wide_a_gap_between_scores_is():
+    generator = torch.Generator().manual_seed(5)
+    z = torch.randn(200, 9, dtype=torch.float64, generator=generator)
+    u = torch.rand(200, 9, dtype=torch.float64, generator=generator) * 0.3 + 0.02
+    u[:, 0] += 1 - u.sum(-1).clamp(max=1.0)
+    group = torch.tensor([0, 1, 1, 0, 2, 2, 0, 1, 2])
+    near, wide = (constrained_sparsemax(z - group * gap, u) for gap in (16.0, 2.0**20))
+    close(near, wide, 1e-9)
+    assert (near[:, group == 2] > 0).any()
+
+
 def test_constrained_sparsemax_without_a_binding_bound_is_sparsemax():
     z = torch.randn(50, 9, dtype=torch.float64)
     close(constrained_sparsemax(z, 1.0), sparsemax(z))

@@ -1,8 +1,5 @@
-"""The native kernels against the float64 maps in torch, and what happens where they cannot be had."""
+"""The native kernels, at each width that this processor has, against the float64 maps in torch."""
 
-import os
-import subprocess
-import sys
 from contextlib import nullcontext
 
 import pytest
@@ -10,28 +7,14 @@ import torch
 
 from normalizers import entmax, entmax15, native, softmax, sparsemax, topk_softmax
 from normalizers.implicit import backward_product
+from tests.normalizers.test_float32 import MAPS, alike_near_the_threshold, rows
 
-MAPS = {
-    "softmax": lambda z, **kw: softmax(z, **kw),
-    "sparsemax": lambda z, **kw: sparsemax(z, **kw),
-    "entmax15": lambda z, **kw: entmax15(z, **kw),
-    **{
-        f"entmax {alpha}": lambda z, alpha=alpha, **kw: entmax(z, torch.tensor(alpha, dtype=z.dtype), **kw)
-        for alpha in (1.0001, 1.05, 1.3, 1.5, 1.77, 1.95, 2.0, 2.001, 2.3, 2.8, 3.0)
-    },
-    "topk": lambda z, **kw: topk_softmax(z, ratio=0.3, **kw),
-}
-pytestmark = pytest.mark.skipif(native.variant() == "torch", reason="no C compiler, so no native kernels")
+pytestmark = pytest.mark.usefixtures("lanes")
 
 
 @pytest.fixture(params=MAPS)
 def row_map(request):
     return MAPS[request.param]
-
-
-def rows(n, scale=2.0, count=203):
-    generator = torch.Generator().manual_seed(n)
-    return torch.randn(count, n, generator=generator) * scale
 
 
 @pytest.mark.parametrize("scale", [0.01, 2.0, 30.0])
@@ -81,6 +64,19 @@ def test_a_different_alpha_in_every_row():
     together = entmax(scores, alpha)
     for row in range(0, len(scores), 20):
         assert torch.equal(together[row], entmax(scores[row], alpha[row]))
+
+
+@pytest.mark.parametrize("n", [2, 5, 16, 33, 97])
+def test_a_row_has_the_same_bits_alone_among_others_and_in_any_layout(row_map, n, request):
+    if "softmax" in request.node.callspec.params["row_map"]:
+        pytest.skip("softmax is torch's own, forward")
+    scores = rows(n, count=37)
+    together = row_map(scores)
+    assert torch.equal(row_map(scores.T.contiguous().T), together)
+    assert torch.equal(row_map(scores.T, dim=0).T, together)
+    for row in range(37):
+        assert torch.equal(row_map(scores[row]), together[row])
+        assert torch.equal(row_map(scores[row:]), together[row:])
 
 
 def test_masked_dead_and_nan_rows(row_map):
@@ -136,14 +132,12 @@ def test_batched_gradients_without_a_graph(row_map):
     torch.testing.assert_close(batched, single, atol=1e-6, rtol=0)
 
 
-@pytest.mark.parametrize("n", [2048, 16_384, 100_000])
+@pytest.mark.parametrize("n", [2048, native.LONGEST])
 def test_long_rows_of_equal_and_nearly_equal_scores_sum_to_one(row_map, n):
     for scores in (torch.zeros(1, n), rows(n, 1e-3, count=1)):
         p = row_map(scores)
         torch.testing.assert_close(p.sum(-1, dtype=torch.float64), torch.ones(1).double(), atol=4e-6, rtol=0)
-        # The longest rows go to torch, whose float32 sums are a little less exact.
-        atol = 1e-6 if n <= native.LONGEST else 3e-6
-        torch.testing.assert_close(p.double(), row_map(scores.double()), atol=atol, rtol=0)
+        torch.testing.assert_close(p.double(), row_map(scores.double()), atol=1e-6, rtol=0)
 
 
 def test_forward_over_reverse_keeps_its_tangent(row_map):
@@ -165,59 +159,14 @@ def test_only_plain_memory_is_handed_to_a_kernel(row_map):
         assert sparsemax(torch.randn(3, 5)).shape == (3, 5)
 
 
-def run_python(code, **environment):
-    return subprocess.run(
-        [sys.executable, "-W", "always", "-c", code],
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=120,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **environment},
-    )
-
-
-CODE = "import torch; from normalizers import sparsemax, native; sparsemax(torch.zeros(3)); print(native.variant())"
-
-
-def test_switched_off_by_the_environment():
-    result = run_python(CODE, NORMALIZERS_NATIVE="0")
-    assert result.stdout == "torch\n"
-    assert "kernels" not in result.stderr
-
-
-def test_without_a_compiler_there_is_one_notice_and_the_same_map(tmp_path):
-    result = run_python(CODE, CC=str(tmp_path / "nothing"), NORMALIZERS_CACHE=str(tmp_path))
-    assert result.stdout == "torch\n"
-    assert result.stderr.count("native kernels could not be built") == 1
-
-
-def test_built_once_into_the_cache(tmp_path):
-    first = run_python(CODE, NORMALIZERS_CACHE=str(tmp_path))
-    built = list(tmp_path.iterdir())
-    assert first.stdout == f"{native.variant()}\n"
-    assert [path.suffix for path in built] == [".so"]
-    stamp = built[0].stat().st_mtime_ns
-    run_python(CODE, NORMALIZERS_CACHE=str(tmp_path))
-    assert built[0].stat().st_mtime_ns == stamp
-
-
-@pytest.mark.parametrize("kernels", ["native", "torch"])
 @pytest.mark.parametrize("noise", [0.0, 1e-3, 1e-2])
 @pytest.mark.parametrize("n", [17, 97, 512, 4096])
 @pytest.mark.parametrize(
-    ("row_map", "reach"),
-    [(sparsemax, 1.0), (entmax15, 2.0), (MAPS["entmax 1.3"], 1 / 0.3), (MAPS["entmax 1.95"], 1 / 0.95)],
-    ids=["sparsemax", "entmax15", "entmax 1.3", "entmax 1.95"],
+    ("name", "reach"), [("sparsemax", 1.0), ("entmax15", 2.0), ("entmax 1.3", 1 / 0.3), ("entmax 1.95", 1 / 0.95)]
 )
-def test_many_alike_scores_near_the_threshold(row_map, reach, n, noise, kernels):
-    # One score leads and all others can just get weight: an error of the threshold is the same for each of them.
-    generator = torch.Generator().manual_seed(n)
-    gap = reach * torch.tensor([0.5, 0.85, 0.97, 0.999, 0.99999, 1.0]).unsqueeze(-1)
-    scores = -gap + noise * torch.randn(len(gap), n, generator=generator)
-    scores[:, 0] = 0.0
-    with native.switched_off() if kernels == "torch" else nullcontext():
-        weights = row_map(scores).double()
-    torch.testing.assert_close(weights, row_map(scores.double()), atol=1e-6 if kernels == "native" else 2e-6, rtol=0)
+def test_many_alike_scores_near_the_threshold(name, reach, n, noise):
+    scores = alike_near_the_threshold(n, reach, noise)
+    torch.testing.assert_close(MAPS[name](scores).double(), MAPS[name](scores.double()), atol=1e-6, rtol=0)
 
 
 @pytest.mark.parametrize("n", [251, 500, 4096])
@@ -232,6 +181,19 @@ def test_a_partial_tile_takes_no_more_passes_than_a_full_one():
     alone, among = (entmax(rows, torch.tensor(1.44))[:1] for rows in (scores, scores.expand(16, 512)))
     assert torch.equal(alone, among)
     torch.testing.assert_close(alone.double(), entmax(scores.double(), 1.44), atol=1e-6, rtol=0)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_too_little_memory_is_an_error_and_not_a_crash(row_map, threads, monkeypatch):
+    scores = rows(9, count=2).requires_grad_()
+    p = row_map(scores)
+    monkeypatch.setattr(native, "_sizes", lambda _rows: (2, 2**52, threads))  # more than any machine can give
+    allocates_forward = row_map is not MAPS["softmax"]
+    with pytest.raises(MemoryError, match="found no memory") if allocates_forward else nullcontext():
+        row_map(scores)
+    if row_map not in (MAPS[name] for name in ("softmax", "sparsemax", "entmax15", "topk")):
+        with pytest.raises(MemoryError, match="entmax_backward found no memory"):
+            p.sum().backward()
 
 
 def test_a_nan_row_has_no_gradient_in_either_implementation():
