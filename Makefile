@@ -11,7 +11,7 @@ ARGS ?=
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 .DEFAULT_GOAL := help
-.PHONY: help setup bench test faults coverage lint types data paper attention-pooling length-generalization tables report speed explorer licences clean
+.PHONY: help setup bench test floors faults coverage lint types data paper attention-pooling length-generalization tables report speed explorer licences clean
 
 help:  ## print this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -33,6 +33,9 @@ bench: setup  ## run the demonstration: 2 data sets, 7 normalizers, 5 seeds; tab
 
 test: setup  ## run all tests
 	$(BIN)/python -m pytest -n auto $(ARGS)
+
+floors: setup  ## run a quick part of the tests with the lowest versions of the packages that pyproject.toml allows
+	.ci/floors $(ARGS)
 
 faults: setup  ## break things on purpose and print what each fault cost: records lost, wrong results, the message
 	$(BIN)/python -m pytest -n auto -m fault $(ARGS)

@@ -10,11 +10,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from bench import sequences
+from bench import sequences, sources
 from bench.attention_model import Sizes
 from bench.models import MODELS
 from bench.schema import ConfigError, ImageConfig, RunConfig, SequencesConfig, TokensConfig
-from datasets import Prepared, Subset, channel_statistics, counts, patches, prepare, subset
+from datasets import SOURCES, Prepared, Subset, channel_statistics, counts, patches, prepare, subset
 
 
 @dataclass(frozen=True)
@@ -32,12 +32,18 @@ class Inputs:
 
 @lru_cache(maxsize=2)
 def _prepared(source: str, root: str, options: tuple[tuple[str, Any], ...]) -> Prepared:
-    return prepare(source, Path(root), **dict(options))
+    return prepare(source, Path(root), built_by=sources.of(SOURCES[source].build), **dict(options))
 
 
 def arrays(config: RunConfig) -> Prepared:
     """The verified arrays of the run's data set; a process that makes many runs checks them once."""
     return _prepared(config.dataset.source, config.data.root, tuple(config.dataset_options().items()))
+
+
+def data_source(config: RunConfig, prepared: Prepared) -> str:
+    """The hash of the source that built the data of the run: that of today where the prepared arrays do not say."""
+    now = sources.of(SOURCES[config.dataset.source].build)
+    return now if prepared.kind == "sequences" else prepared.built_by or now  # sequences are drawn in the run itself
 
 
 def shape(config: RunConfig, prepared: Prepared) -> Sizes:

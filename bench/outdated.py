@@ -9,7 +9,7 @@ from typing import Any
 
 from bench import ROOT
 from bench.parts import NAMES
-from bench.plan import Job
+from bench.plan import Job, Plan
 
 Done = tuple[Job, Mapping[str, Any]]
 """A job that is done, and the provenance of its record."""
@@ -31,6 +31,15 @@ def notices(done: Sequence[Done]) -> list[str]:
             if origin.get(part) not in (None, job.part_sources.get(part)):
                 found[part, job.raw[group][WHAT[part][0]]].append(job)
     return [_notice(f"{WHAT[part][1]} {name}", jobs) for (part, name), jobs in found.items()]
+
+
+def of_data(planned: Plan) -> list[str]:
+    """One line for each prepared folder that other source code built than would build it now."""
+    return [
+        f"{folder} was prepared by other source of the code that builds the data set {name}, and is used as it is; "
+        "delete it and run again to prepare it anew"
+        for folder, name in planned.outdated.items()
+    ]
 
 
 def _notice(what: str, jobs: Sequence[Job]) -> str:

@@ -1,5 +1,7 @@
 """The parts of a run that are code of their own: its map, its model and what builds its data set."""
 
+from collections.abc import Mapping
+
 from bench import sources
 from bench.models import MODELS
 from bench.schema import RunConfig
@@ -22,6 +24,11 @@ def of(config: RunConfig) -> dict[str, sources.Part]:
 def source_hashes(config: RunConfig) -> dict[str, str]:
     """The hash of the source of each part. Raises ValueError where a part comes from no source file."""
     return {name: sources.of(part) for name, part in of(config).items()}
+
+
+def are_planned(config: RunConfig, planned: Mapping[str, str]) -> bool:
+    """Whether map and model of the run, where they are foreign, have the hashes `planned`; data have one of their own."""
+    return all(planned.get(name) == now for name, now in foreign_hashes(config).items() if name != "data_source")
 
 
 def foreign_hashes(config: RunConfig) -> dict[str, str]:

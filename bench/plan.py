@@ -47,11 +47,15 @@ class Job:
 
 @dataclass
 class Plan:
-    """`jobs`, each once, longest first; `repeated` labels asked for twice; `unavailable` labels with the reason."""
+    """`jobs`, each once, longest first; `repeated` labels asked for twice; `unavailable` labels with the reason.
+
+    `outdated`: the folders of prepared data that other source code built than would build them now.
+    """
 
     jobs: list[Job] = field(default_factory=list)
     repeated: list[str] = field(default_factory=list)
     unavailable: list[tuple[str, str]] = field(default_factory=list)
+    outdated: dict[Path, str] = field(default_factory=dict)
 
 
 def plan(raws: Sequence[Mapping[str, Any]], *, here: bool = True) -> Plan:
@@ -87,6 +91,8 @@ def plan(raws: Sequence[Mapping[str, Any]], *, here: bool = True) -> Plan:
         except ValueError as error:
             faults[str(error)] = None
             continue
+        if prepared.built_by not in ("", sources.of(parts.of(config)["data_source"])):
+            result.outdated[prepared.folder] = config.dataset.source
         job = _job(raw, config, prepared, code, shape.keys)
         if job.path in jobs:
             result.repeated.append(job.label)
@@ -172,7 +178,7 @@ def _job(raw: Mapping[str, Any], config: RunConfig, prepared: Prepared, code: Ma
         cost=float(train_rows * config.train.epochs * config.train.passes * n),
         force=config.force,
         source=SOURCE,
-        part_sources=parts.source_hashes(config),
+        part_sources=parts.source_hashes(config) | {"data_source": inputs.data_source(config, prepared)},
     )
 
 

@@ -126,6 +126,7 @@ def _measured(
     prepared = inputs.arrays(config)
     if identify(config, prepared.hash) != identity:
         raise DataError("the data changed after the run was planned; the same command plans anew")
+    origin |= {"data_source": inputs.data_source(config, prepared)}
     origin |= {"data_hash": prepared.hash, "device": _device_name(device)}
     model = make_model(config, inputs.shape(config, prepared), device)
     how = generalization if prepared.kind == "sequences" else classification

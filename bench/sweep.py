@@ -44,7 +44,7 @@ def sweep(raws: Sequence[Mapping[str, Any]], cluster: Cluster | None = None) -> 
     planned = plan(raws, here=cluster is None or cluster.here)
     _say_repeated(planned)
     todo, done, unreadable = _divide(planned.jobs)
-    for line in outdated.notices(done):
+    for line in [*outdated.of_data(planned), *outdated.notices(done)]:
         print(f"notice: {line}", file=sys.stderr, flush=True)
     for folder in dict.fromkeys(job.results_dir for job in todo):
         _check_writable(folder)

@@ -61,7 +61,7 @@ def carry_out(job: Job, *, wait: bool) -> Outcome:
 
     def make(keep: Keep) -> Record:
         config = validate(job.raw)
-        if (job.source, job.part_sources) != (plan.SOURCE, parts.source_hashes(config)):
+        if job.source != plan.SOURCE or not parts.are_planned(config, job.part_sources):
             raise _ChangedError
         return perform(config, job.identity, job.code, keep)
 

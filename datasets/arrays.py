@@ -71,10 +71,12 @@ class Prepared(Arrays):
     """Verified arrays, memory-mapped from `folder`.
 
     hash: content hash of the arrays (16 hexadecimal digits), the same wherever and whenever they were prepared.
+    built_by: what `prepare` was told of the source code that built them; "" where it was told nothing.
     """
 
     kind: Kind = "image"
     hash: str = ""
+    built_by: str = ""
     folder: Path = Path()
 
 

@@ -19,10 +19,12 @@ NAME = "manifest.json"
 HASH_DIGITS = 16
 
 
-def write(folder: Path, root: Path, source: str, kind: Kind, options: dict[str, Any], arrays: Arrays) -> None:
+def write(
+    folder: Path, root: Path, source: str, kind: Kind, options: dict[str, Any], arrays: Arrays, built_by: str = ""
+) -> None:
     """Write the arrays and their manifest into `folder`; raw files are named from `root`.
 
-    Raises OSError where the disk refuses.
+    `built_by`: the source code that built the arrays, "" where it is not known. Raises OSError where the disk refuses.
     """
     files = {}
     for name, array in arrays.named().items():
@@ -40,6 +42,7 @@ def write(folder: Path, root: Path, source: str, kind: Kind, options: dict[str, 
         "note": arrays.note,
         "hash": content_hash(arrays),
         "files": files,
+        "built_by": built_by,
         "raw": {_name(path, root): _raw(path) for path in arrays.raw},
     }
     (folder / NAME).write_bytes(_text(facts))
@@ -58,6 +61,7 @@ def load(folder: Path, source: str, options: dict[str, Any]) -> Prepared:
         train=Rows(arrays["train_x"], arrays["train_y"], arrays.get("train_marks")),
         test=Rows(arrays["test_x"], arrays["test_y"], arrays.get("test_marks")),
         folder=folder,
+        built_by=facts.get("built_by", ""),
         **{key: facts[key] for key in ("kind", "classes", "vocabulary", "scale", "note", "hash")},
     )
 

@@ -22,13 +22,15 @@ from datasets.registry import SOURCES
 FOLDER = "prepared"
 
 
-def prepare(source: str, root: Path, **options: Any) -> Prepared:
+def prepare(source: str, root: Path, *, built_by: str = "", **options: Any) -> Prepared:
     """The verified, memory-mapped arrays of `source` with `options`, built first where `root` does not hold them yet.
 
     Safe in any number of processes at once: one builds, the others wait and load. Every call checks the hash of every
     file, and whether raw files were replaced since: then it says so and builds anew. Raises ValueError for an unknown
     source or option, DataError for data that is missing, damaged, of the wrong form or cannot be downloaded, and where
     `root` cannot be written.
+
+    `built_by` says which source code builds them now: it is kept with what is built, for whoever compares the two.
     """
     if source not in SOURCES:
         raise ValueError(f"source={source!r} is unknown; choose one of {', '.join(SOURCES)}")
@@ -39,7 +41,7 @@ def prepare(source: str, root: Path, **options: Any) -> Prepared:
         raise ValueError(f"the options {complete} of {source} cannot name a folder; choose values without a slash")
     folder = root / FOLDER / name
     if not folder.exists() or manifest.replaced(folder, root):
-        _build(source, entry, root, folder, complete)
+        _build(source, entry, root, folder, complete, built_by)
     return manifest.load(folder, source, complete)
 
 
@@ -53,7 +55,7 @@ def _complete(source: str, entry: Source, options: dict[str, Any]) -> dict[str, 
     return {p.name: options.get(p.name, p.default) for p in known}
 
 
-def _build(source: str, entry: Source, root: Path, folder: Path, options: dict[str, Any]) -> None:
+def _build(source: str, entry: Source, root: Path, folder: Path, options: dict[str, Any], built_by: str) -> None:
     with _writing(root):
         held = lock(folder.parent / f".{source}.lock")
         held.acquire()
@@ -73,7 +75,7 @@ def _build(source: str, entry: Source, root: Path, folder: Path, options: dict[s
                 prefix=f".{source}.", suffix=".part", dir=folder.parent, ignore_cleanup_errors=True
             ) as part,
         ):
-            manifest.write(Path(part), root, source, entry.kind, options, arrays)
+            manifest.write(Path(part), root, source, entry.kind, options, arrays, built_by)
             Path(part).chmod(folder.parent.stat().st_mode & 0o777)  # temporary folders are private; data may be shared
             before = folder.with_name(f".{source}.replaced.part")
             if folder.exists():

@@ -1,5 +1,6 @@
 """Runs that other source made than is here now: recorded, skipped with a notice, refused where it would be misnamed."""
 
+import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -7,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from bench import parts, plan, pool, records, sources, work
+from bench import inputs, parts, plan, pool, records, sources, work
 from bench.fingerprint import identify
 from bench.records import Record
 from bench.sweep import sweep
@@ -61,7 +62,6 @@ def test_a_record_says_which_source_its_map_model_and_builder_had(raws: list[dic
     [
         ("normalizers/topk.py", 2, "topk_025", "the map topk"),
         ("bench/model.py", 4, "softmax", "the model compact"),
-        ("datasets/digits.py", 4, "softmax", "the code that builds the data set digits"),
     ],
 )
 def test_skipping_a_run_of_other_source_of_its_own_part_is_said_once(
@@ -178,10 +178,38 @@ def test_a_process_with_other_source_than_was_planned_refuses_the_run(
     assert work.carry_out(job, wait=False).status == "completed"
 
 
-def test_a_process_with_other_source_of_a_map_from_elsewhere_refuses_the_run(raws: list[dict[str, Any]]) -> None:
-    job = plan.plan(raws[:1]).jobs[0]
+def test_a_process_with_other_source_of_a_map_from_elsewhere_refuses_the_run(
+    raws: list[dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "relu_map.py"
+    path.write_text(RELU, encoding="utf-8")
+    monkeypatch.setitem(REGISTRY, "relu", load(path, "relu_map").Relu)
+    job = plan.plan([changed(raws[0], "normalizer", {"name": "relu", "map": "relu"})]).jobs[0]
     other = replace(job, part_sources={**job.part_sources, "map_source": "another"})
     assert work.carry_out(other, wait=False) == work.Outcome("failed", error=CHANGED)
+    assert contents(tmp_path / "r") == {}
+    assert work.carry_out(job, wait=False).status == "completed"
+
+
+def test_data_that_other_source_prepared_are_named_and_their_records_say_which(
+    raws: list[dict[str, Any]], say: Say, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = tmp_path / "data"
+    here = [changed(content, "data.root", str(root)) for content in raws[:2]]
+    assert say(here[:1])[2] == ""
+    edited(monkeypatch, "datasets/digits.py")
+    inputs._prepared.cache_clear()
+    folder = root / "prepared" / "digits"
+    code, _, err = say(here)
+    assert (code, err.count("notice:")) == (0, 1)
+    assert f"{folder} was prepared by other source of the code that builds the data set digits, and is used as" in err
+    found = recorded(tmp_path / "r")
+    assert len({record.provenance["data_source"] for record in found.values()}) == 1
+    shutil.rmtree(folder)
+    inputs._prepared.cache_clear()
+    code, _, err = say(here)
+    assert code == 0
+    assert "2 finished runs, such as digits/softmax/seed=0, were made by other source of the code that builds" in err
 
 
 def test_runs_that_were_refused_are_listed_at_the_end_of_the_sweep(
