@@ -34,11 +34,11 @@ def analyse(settings: Settings, command: str) -> None:
         # Only now: matplotlib takes longer to load than all of the above.
         from analysis import figures
 
-        made_of = figures.draw(runs, plan, results)
-        drawn, pictures = made_of.files, report.Pictures(made_of.parts, made_of.phone)
-        for notice in made_of.notices:
+        all_drawn = figures.draw(runs, plan, results)
+        drawn, pictures = all_drawn.files, report.Pictures(all_drawn.parts, all_drawn.phone)
+        for notice in all_drawn.notices:
             say(f"notice: {notice}\n")
-        warnings += made_of.notices
+        warnings += all_drawn.notices
     theory = "../explorer.html" if (settings.out.parent / "explorer.html").is_file() else ""
     page = report.page(runs, plan, made, drawn, warnings, command, theory, pictures)
     texts = {f"tables/{table.name}.md": table.markdown() for table in made}

@@ -51,8 +51,10 @@ def against_length(scene: Scene) -> Sheet | None:
     trained = lengths.training(scene.runs.by_length)
     upright = dict.fromkeys(MEASURES, SHARE) | {"entropy": _entropies(found)}
     for dataset in datasets:
-        top = below if dataset == datasets[0] else sheet.bottom + 0.16
-        sheet.cuts.add(top)
+        top = below
+        if dataset != datasets[0]:
+            top = sheet.bottom + 0.16
+            sheet.cuts.add(top)
         sheet.text(MARGIN, top + LINE / 2, dataset, weight="bold")
         across = _across(scene, dataset, dataset in trained)
         scales = [(across, upright[measure]) for measure in MEASURES]

@@ -15,10 +15,9 @@ from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
 from analysis.figures.sheet import STYLE, Sheet
+from analysis.report.pictures import LARGEST_SVG
 
 DPI = 130
-LARGEST_SVG = 250_000
-"""Bytes of an SVG file from which the parts of the figure are pixels, which keeps a report within 3 MB."""
 
 Job = tuple[str, Sheet, str]
 """Key of the result, sheet and title."""
