@@ -19,6 +19,7 @@ from PIL import Image
 from analysis.console import say
 from analysis.errors import InputError
 from analysis.figures.arrange import plots
+from analysis.figures.look import look
 from analysis.figures.panel import Scale, nice
 from analysis.figures.pooling import draw_map
 from analysis.figures.sheet import DIM, GRID, MARGIN, STYLE, Sheet
@@ -30,7 +31,7 @@ RATE = 14
 REST = 2000
 """Milliseconds that the GIF rests on its last frame."""
 SPARSEMAX = 2.0
-COLOUR = "#009E73"
+COLOUR = look("bounded_entmax")["color"]
 DPI = 110
 
 

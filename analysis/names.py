@@ -1,6 +1,11 @@
-"""How normalizers and seeds are shown to people: the one place where an id becomes a display name."""
+"""How names, notes and seeds are shown to people: the one place where an id becomes a display name."""
 
 from collections.abc import Iterable, Mapping
+
+# Control and direction marks would break a page or turn its text around unseen, so they are spelled out.
+_UNSEEN = dict.fromkeys((*range(32), *range(127, 160), 0x61C, 0x200E, 0x200F, *range(0x202A, 0x202F)))
+_UNSEEN |= dict.fromkeys((0x2028, 0x2029, *range(0x2066, 0x206A), *range(0xD800, 0xE000), 0xFEFF))
+_SPELLED = {code: f"\\u{code:04x}" for code in _UNSEEN} | {ord(blank): " " for blank in "\t\n\r"}
 
 DISPLAY = {
     "softmax": "softmax",
@@ -23,6 +28,11 @@ DISPLAY = {
 def display(normalizer: str, names: Mapping[str, str]) -> str:
     """The name shown for the id `normalizer`: from `names` (the configuration), else DISPLAY, else the id itself."""
     return names.get(normalizer) or DISPLAY.get(normalizer, normalizer)
+
+
+def readable(text: str) -> str:
+    """`text` in one line, with characters that cannot be seen spelled out: `\\u0000`."""
+    return text.translate(_SPELLED)
 
 
 def ordered(present: Iterable[str], order: Iterable[str]) -> list[str]:

@@ -31,13 +31,18 @@ def analyse(settings: Settings, command: str) -> None:
         say("\n".join(["## Warnings\n", *(f"- {text}" for text in warnings)]) + "\n")
 
     drawn: dict[str, bytes] = {}
+    pictures = report.Pictures()
     if settings.figures:
         # Only now: matplotlib takes longer to load than all of the above.
         from analysis import figures
 
-        drawn = figures.draw(runs, plan, results)
+        all_drawn = figures.draw(runs, plan, results)
+        drawn, pictures = all_drawn.files, report.Pictures(all_drawn.parts, all_drawn.phone)
+        for notice in all_drawn.notices:
+            say(f"notice: {notice}\n")
+        warnings += all_drawn.notices
     theory = "../explorer.html" if (settings.out.parent / "explorer.html").is_file() else ""
-    page = report.page(runs, plan, made, drawn, warnings, command, theory)
+    page = report.page(runs, plan, made, drawn, warnings, command, theory, pictures)
     texts = {f"tables/{table.name}.md": table.markdown() for table in made}
     texts |= {f"tables/{table.name}.csv": table.csv() for table in made}
     texts |= {f"tables/{table.name}.tex": latex.latex(table) for table in made} | {"report.html": page}

@@ -11,7 +11,7 @@ from analysis.figures.differences import BAND
 from analysis.figures.doubling import Mean, doubling, draw_means, mean_at
 from analysis.figures.panel import SHARE, Panel, Scale, nice
 from analysis.figures.scene import Scene
-from analysis.figures.sheet import MARGIN, Sheet
+from analysis.figures.sheet import LINE, MARGIN, Sheet
 from analysis.tables_lengths import cells
 
 MEASURES = {
@@ -22,6 +22,8 @@ MEASURES = {
 }
 HEIGHT = 1.5
 """Inches of a panel."""
+ROOM = 1.8
+"""Inches that are left of its width for the numbers below it."""
 APART = 0.5
 """The share of the step between two lengths that the points of all normalizers at one length spread over."""
 
@@ -45,18 +47,23 @@ def against_length(scene: Scene) -> Sheet | None:
     datasets, shown = list(dict.fromkeys(where for where, _ in there)), scene.ordered({name for _, name in there})
     sheet = Sheet()
     entries = list(zip(scene.labels(shown), [scene.looks[name] for name in shown], strict=True))
-    top = legend(sheet, MARGIN, plots_right(len(MEASURES), most=len(MEASURES)), entries)
+    below = legend(sheet, MARGIN, plots_right(len(MEASURES), most=len(MEASURES)), entries)
     trained = lengths.training(scene.runs.by_length)
     upright = dict.fromkeys(MEASURES, SHARE) | {"entropy": _entropies(found)}
-    places = [(dataset, measure) for dataset in datasets for measure in MEASURES]
-    across = {dataset: _across(scene, dataset, dataset in trained) for dataset in datasets}
-    scales = [(across[dataset], upright[measure]) for dataset, measure in places]
-    panels = plots(sheet, top, scales, "", height=HEIGHT, gutter=0.3, most=len(MEASURES))
-    for (dataset, measure), panel in zip(places, panels, strict=True):
-        if dataset in trained:
-            _shade(panel, *trained[dataset])
-        panel.frame(dataset, MEASURES[measure], 0.5)
-        _lines(scene, panel, {name: found.get((dataset, measure, name), []) for name in shown})
+    for dataset in datasets:
+        top = below
+        if dataset != datasets[0]:
+            top = sheet.bottom + 0.16
+            sheet.cuts.add(top)
+        sheet.text(MARGIN, top + LINE / 2, dataset, weight="bold")
+        across = _across(scene, dataset, dataset in trained)
+        scales = [(across, upright[measure]) for measure in MEASURES]
+        panels = plots(sheet, top + LINE, scales, "", height=HEIGHT, gutter=0.1, most=len(MEASURES))
+        for measure, panel in zip(MEASURES, panels, strict=True):
+            if dataset in trained:
+                _shade(panel, *trained[dataset])
+            panel.frame(MEASURES[measure])
+            _lines(scene, panel, {name: found.get((dataset, measure, name), []) for name in shown})
     text = (
         f"Horizontal: test length; grey: as in training. Mean over seeds with its {scene.plan.percent} t interval; "
         "points of one length stand beside each other. Token accuracy: share of answer tokens that are right after the "
@@ -70,7 +77,7 @@ def _across(scene: Scene, dataset: str, trained: bool) -> Scale:
     """The horizontal scale around the test lengths, which leaves room to shade lengths of training before them."""
     frame = scene.runs.by_length
     tested = sorted({*map(int, frame.loc[frame["dataset"] == dataset, "length"])})
-    return doubling(tested, before=1.0 if trained else 0.3)
+    return doubling(tested, ROOM, before=1.0 if trained else 0.3)
 
 
 def _entropies(found: Found) -> Scale:

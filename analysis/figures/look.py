@@ -1,41 +1,69 @@
-"""How normalizers look: one colour, marker and line style each, the same in every figure."""
+"""How normalizers look: one colour, mark and line each, by name, the same in every figure of every study."""
 
-from collections.abc import Sequence
+import hashlib
+from functools import cache
+from itertools import product
+from pathlib import Path
 from typing import Any
+
+from omegaconf import OmegaConf
+
+REGISTRY = Path(__file__).resolve().parents[2] / "conf" / "looks.yaml"
 
 Look = dict[str, Any]
 """Keywords of a matplotlib line."""
 
-# Okabe and Ito's colours, told apart by colour-blind eyes, and more; markers and dashes tell normalizers apart in grey.
-COLOURS = ("#000000", "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7F7F7F", "#8C564B", "#BCBD22")
-MARKERS = "osD^vP*X<>ph"
-SIZES = {"*": 10.0, "P": 7.5, "X": 7.5}
-"""Points, of the markers that look smaller than their size."""
-DASHES: tuple[Any, ...] = (
-    "-",
-    (0, (5, 1.5)),
-    (0, (1.5, 1)),
-    (0, (6, 1.5, 1.5, 1.5)),
-    (0, (3, 1)),
-    (0, (8, 2, 2, 2, 2, 2)),
-)
+MARKERS = {
+    **{"circle": "o", "square": "s", "diamond": "D", "triangle": "^", "down": "v", "plus": "P", "star": "*"},
+    **{"cross": "X", "left": "<", "right": ">", "pentagon": "p", "hexagon": "h"},
+}
+SIZES = {"star": 10.0, "plus": 7.5, "cross": 7.5}
+"""Points, of the marks that look smaller than their size."""
+DASHES: dict[str, Any] = {
+    "solid": "-",
+    "dashed": (0, (5, 1.5)),
+    "dotted": (0, (1.5, 1)),
+    "dash_dot": (0, (6, 1.5, 1.5, 1.5)),
+    "short_dashes": (0, (3, 1)),
+    "dash_dot_dot": (0, (8, 2, 2, 2, 2, 2)),
+}
+STROKES = tuple(DASHES.values())
+"""For lines that stand for other things than normalizers: blocks, lengths."""
 FILLED = {"markeredgecolor": "white", "markeredgewidth": 0.5}
 """A light rim keeps markers apart where two normalizers lie on one spot."""
 
 
-def looks(normalizers: Sequence[str]) -> dict[str, Look]:
-    """The look of each normalizer by its place in `normalizers`; every look within the first sixty is another."""
+@cache
+def registry() -> dict[str, Any]:
+    """The content of conf/looks.yaml: `colours` by name, the names of `marks` and `lines`, and `normalizers`."""
+    content: Any = OmegaConf.to_container(OmegaConf.load(REGISTRY))
+    return dict(content)
+
+
+def look(normalizer: str) -> Look:
+    """The look of the id `normalizer`: that of the registry, else one of those left over, chosen by the id alone."""
+    listed = registry()
+    found = listed["normalizers"].get(normalizer) or _left_over(normalizer)
     return {
-        name: {
-            "color": COLOURS[i % len(COLOURS)],
-            "marker": MARKERS[i % len(MARKERS)],
-            "linestyle": DASHES[i % len(DASHES)],
-            "linewidth": 1.3,
-            **FILLED,
-            "markersize": SIZES.get(MARKERS[i % len(MARKERS)], 6.5),
-        }
-        for i, name in enumerate(normalizers)
+        "color": listed["colours"][found["colour"]],
+        "marker": MARKERS[found["mark"]],
+        "linestyle": DASHES[found["line"]],
+        "linewidth": 1.3,
+        **FILLED,
+        "markersize": SIZES.get(found["mark"], 6.5),
     }
+
+
+def _left_over(normalizer: str) -> dict[str, str]:
+    """A colour and mark that no listed normalizer has; which one depends on nothing but the id."""
+    listed = registry()
+    taken = {(each["colour"], each["mark"]) for each in listed["normalizers"].values()}
+    pairs = list(product(listed["colours"], listed["marks"]))
+    number = int.from_bytes(hashlib.sha256(normalizer.encode()).digest()[:8])
+    first = number % len(pairs)
+    # The next that is left: a normalizer that is listed later moves none but those that had its look.
+    colour, mark = next(pair for pair in pairs[first:] + pairs[:first] if pair not in taken)
+    return {"colour": colour, "mark": mark, "line": listed["lines"][number // len(pairs) % len(listed["lines"])]}
 
 
 def hollow(look: Look) -> Look:

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,6 +24,10 @@ class Scale:
     low: float
     high: float
     ticks: tuple[float, ...] = ()
+
+    def bare(self) -> "Scale":
+        """The same scale without numbers."""
+        return Scale(self.low, self.high)
 
     def labels(self) -> list[str]:
         """The ticks as text, all with the decimals that the smallest step needs."""
@@ -85,13 +90,16 @@ class Panel:
         """The places of many values."""
         return [self.at(float(x), float(y)) for x, y in zip(xs, ys, strict=True)]
 
-    def frame(self, title: str, detail: str = "", beside: float = 0.2) -> None:
-        """Grid, the numbers of both scales, and `title: detail`, which may reach `beside` inches beyond the panel."""
+    def frame(self, title: str, detail: str = "", beside: float = 0.2, *, level: float = 0.6) -> None:
+        """Grid, the numbers of both scales, and `title: detail`, which may reach `beside` inches beyond the panel.
+
+        The grid lies on `level`.
+        """
         bottom, right = self.top + self.height, self.left + self.width
         xs = [self.at(tick, self.y.low)[0] for tick in self.x.ticks]
         ys = [self.at(self.x.low, tick)[1] for tick in self.y.ticks]
         grid = [[(x, self.top), (x, bottom)] for x in xs] + [[(self.left, y), (right, y)] for y in ys]
-        self.sheet.segments(grid, GRID, 0.6, level=0.6)
+        self.sheet.segments(grid, GRID, 0.6, level=level)
         self.sheet.segments([[(self.left, bottom), (right, bottom)]], "#888888", 0.8)
         for x, label in zip(xs, self.x.labels(), strict=True):
             self.sheet.text(x, bottom + 0.6 * LINE, label, size=SMALL, align="center", color=DIM)
@@ -100,15 +108,26 @@ class Panel:
         room = self.width + beside
         detail = fitted(f": {detail}", room - 0.7) if detail else ""
         heading = fitted(title, room - text_width(detail)) + detail
-        self.sheet.text(self.left, self.top - TITLE / 2, heading)
+        if heading:
+            self.sheet.text(self.left, self.top - TITLE / 2, heading)
         self.sheet.grow(right, bottom + TICKS)
+
+    def upright(self, x: float, **look: Any) -> None:
+        """A line at `x` from the bottom to the top, where the panel reaches so far."""
+        if self.x.low <= x <= self.x.high:
+            self.sheet.line(self.along([x, x], [self.y.low, self.y.high]), **{"color": DIM, "linewidth": 1.0} | look)
+
+    def level(self, y: float, **look: Any) -> None:
+        """A line at `y` from side to side, where the panel reaches so far."""
+        if self.y.low <= y <= self.y.high:
+            self.sheet.line(self.along([self.x.low, self.x.high], [y, y]), **{"color": DIM, "linewidth": 1.0} | look)
 
     def markers(self, points: Sequence[Point], look: Look) -> None:
         """A marker of `look` at each of the values `points`."""
         places = [self.at(*point) for point in points]
         self.sheet.line(places, **look | {"linestyle": "none", "zorder": 3.0})
 
-    def bar(self, low: float, high: float, y: float, colour: str) -> None:
-        """A horizontal line from `low` to `high`, no further than the panel reaches."""
+    def bar(self, low: float, high: float, y: float, colour: str, width: float = 1.3) -> None:
+        """A horizontal line from `low` to `high`, `width` points thick, no further than the panel reaches."""
         ends = [self.at(min(max(x, self.x.low), self.x.high), y) for x in (low, high)]
-        self.sheet.segments([ends], colour, 1.3, level=2.0)
+        self.sheet.segments([ends], colour, width, level=2.0)

@@ -8,12 +8,13 @@ import numpy as np
 from matplotlib.colors import to_rgb
 
 from analysis.errors import InputError
+from analysis.figures import chance
 from analysis.figures.arrange import legend, plots, plots_right
 from analysis.figures.doubling import Mean, doubling, draw_means, mean_at
-from analysis.figures.look import DASHES
+from analysis.figures.look import STROKES
 from analysis.figures.panel import Panel, Scale, nice
 from analysis.figures.scene import Scene
-from analysis.figures.sheet import DIM, MARGIN, Sheet
+from analysis.figures.sheet import DIM, MARGIN, SMALL, Sheet
 from analysis.figures.training import apart
 from analysis.plan import Target
 from bench.records import RecordError, read
@@ -65,11 +66,11 @@ def six(scene: Scene) -> Sheet | None:
         panel.frame(f"{letter}  {scene.labels([name])[0]}, {length} tokens")
         draw_map(panel, weights, marks, max(max(row) for w, _ in maps.values() for row in w))
     text = (
-        "a, b: horizontal, tokens in a row; mean over seeds ± standard error. c: mean over seeds; thin lines: single "
+        f"a, b: horizontal, tokens in a row; mean over seeds ± standard error. c: mean over seeds; thin lines: single "
         f"seeds; numbers at the right: tokens; dotted: {target.value:g}. Maps: a row of cells per test row of the "
         "first seed, one cell per token, the darker the more weight; the informative tokens are outlined."
     )
-    return scene.footer(sheet, text, scene.histories.note)
+    return scene.footer(sheet, text, chance.explained(scene), scene.histories.note)
 
 
 def _pooled(scene: Scene) -> Pooled | None:
@@ -107,6 +108,9 @@ def _means(scene: Scene, found: Pooled, name: str, column: str) -> list[Mean]:
 
 def _against_length(scene: Scene, found: Pooled, shown: list[str], panel: Panel, column: str, title: str) -> None:
     panel.frame(title)
+    if column == "accuracy":
+        for dataset in {*found.lengths.values()}:
+            chance.line(scene, dataset, panel)
     for name in shown:
         draw_means(panel, _means(scene, found, name, column), scene.looks[name])
 
@@ -126,20 +130,19 @@ def _curves(scene: Scene, found: Pooled, target: Target) -> dict[int, tuple[list
 
 
 def _learned(panel: Panel, curves: dict[int, tuple[list[int], Any]], target: Target, colour: str) -> None:
-    dotted = panel.along([panel.x.low, panel.x.high], [target.value] * 2)
-    panel.sheet.line(dotted, color=DIM, linestyle=":", linewidth=1.0)
+    panel.level(target.value, linestyle=":")
     ends = []
     for place, (length, (steps, lines)) in enumerate(curves.items()):
         panel.sheet.segments([panel.along(steps, line) for line in lines], colour, 0.4, alpha=0.25)
         mean = lines.mean(0)
         panel.sheet.line(
-            panel.along(steps, mean), color=colour, linestyle=DASHES[place % len(DASHES)], linewidth=1.3, zorder=2.0
+            panel.along(steps, mean), color=colour, linestyle=STROKES[place % len(STROKES)], linewidth=1.3, zorder=2.0
         )
         ends.append((panel.at(steps[-1], mean[-1])[1], str(length)))
     ends.sort()
-    heights = apart([y for y, _ in ends], 0.125, panel.top, panel.top + panel.height)
+    heights = apart([y for y, _ in ends], 0.135, panel.top, panel.top + panel.height)
     for height, (_, label) in zip(heights, ends, strict=True):
-        panel.sheet.text(panel.left + panel.width + 0.06, height, label, size=7, color=DIM)
+        panel.sheet.text(panel.left + panel.width + 0.06, height, label, size=SMALL, color=DIM)
 
 
 def _maps(scene: Scene, found: Pooled, wanted: list[str]) -> dict[str, tuple[list[list[float]], list[list[int]]]]:

@@ -10,8 +10,8 @@ from analysis import comparisons, names
 from analysis.comparisons import FamilyResult
 from analysis.figures import histories
 from analysis.figures.histories import Histories
-from analysis.figures.look import Look, looks
-from analysis.figures.sheet import INK, MARGIN, WIDTH, Sheet
+from analysis.figures.look import Look, look
+from analysis.figures.sheet import INK, MARGIN, PHONE, WIDTH, Sheet
 from analysis.frame import Runs
 from analysis.paired import mean_sd, t_interval
 from analysis.plan import Plan
@@ -27,9 +27,9 @@ class Scene:
 
     @cached_property
     def looks(self) -> dict[str, Look]:
-        """The look of each normalizer."""
+        """The look of each normalizer, by its id."""
         present = {*self.runs.frame["normalizer"], *(row.normalizer for found in self.results for row in found.rows)}
-        return looks(self.ordered(present | set(self.plan.order)))
+        return {name: look(name) for name in present | set(self.plan.order)}
 
     @cached_property
     def histories(self) -> Histories:
@@ -41,6 +41,11 @@ class Scene:
         """Data sets with a completed run, in the order of the tables."""
         done = set(self.runs.frame["dataset"])
         return [name for name in comparisons.dataset_order(self.runs, self.plan) if name in done]
+
+    def chance(self, dataset: str) -> float | None:
+        """What guessing reaches: 1 / number of classes that any run predicted; None where records do not hold them."""
+        classes = self.histories.classes.get(dataset, 0)
+        return 1 / classes if classes else None
 
     def ordered(self, normalizers: Iterable[str]) -> list[str]:
         """`normalizers` in the order of the tables."""
@@ -62,7 +67,7 @@ class Scene:
 
     def footer(self, sheet: Sheet, text: str, *more: str) -> Sheet:
         """`sheet` with `text`, which says what is drawn, and the notes of the records below everything else."""
-        width = max(sheet.right - MARGIN, WIDTH)
+        width = PHONE - 2 * MARGIN if sheet.phone else max(sheet.right - MARGIN, WIDTH)
         y = sheet.paragraph(MARGIN, sheet.bottom + 0.2, text, width, color=INK)
         notes = self.runs.frame[["dataset", "notes"]].drop_duplicates()
         by_dataset: dict[str, list[str]] = {}

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import resources
 
-from analysis import lengths, names, provenance
+from analysis import names, provenance
 from analysis.frame import Runs
 from analysis.plan import Plan
 from analysis.report import grid, pictures
@@ -14,7 +14,10 @@ from analysis.report.answer import answer
 from analysis.report.guide import guide
 from analysis.report.markup import code, items, section, text
 from analysis.report.origin import origin
+from analysis.report.pictures import Pictures
 from analysis.table import Table
+
+__all__ = ["Pictures", "page"]
 
 TITLE = "Attention normalizers, compared"
 FEW = 4
@@ -29,24 +32,27 @@ def page(
     warnings: Sequence[str],
     command: str,
     theory: str = "",
+    embedded: Pictures | None = None,
 ) -> str:
     """The whole page: the same bytes for the same input.
 
     `figures` maps file names (`name.svg`, `name.png`) to their content. `tables` that hold paired comparisons (see
     answer.NEEDED) make the answer at the top. `command` is shown as what makes the tables and figures again;
-    `theory` is the address of a page that explains the normalizers, where there is one.
+    `theory` is the address of a page that explains the normalizers, where there is one. `embedded` has the figures cut
+    for pages and made for phones; a figure that it lacks is embedded as its file.
     """
     style, script = _asset("style.css"), _asset("script.js")
     captions = pictures.captions(figures)
     # What the records say of themselves belongs beside what was missing: both limit what may be concluded.
     cautions = list(dict.fromkeys([*warnings, *provenance.notices(runs.frame)]))
     by = f'<p class="command">Made by: {code(command)}</p>\n'
-    drawn = "".join(pictures.figure(stem, words, figures) for stem, words in captions.items())
+    cut = embedded or Pictures()
+    drawn = "".join(pictures.figure(stem, words, figures, cut) for stem, words in captions.items())
     parts = [
-        answer(tables, plan, lengths.notices(runs.by_length)),
+        answer(tables, plan, runs),
+        section("figures", "Figures", by + drawn) if drawn else "",
         section("runs", "What was run, and where", origin(runs, plan)),
         section("tables", "Tables", by + "".join(grid.block(table, 3) for table in tables)),
-        section("figures", "Figures", by + drawn) if drawn else "",
         guide(plan),
     ]
     policy = f"default-src 'none'; img-src data:; style-src {_hash(style)}; script-src {_hash(script)}"
@@ -97,9 +103,10 @@ def _contents(tables: Sequence[Table], captions: Mapping[str, tuple[str, str]]) 
 
     return (
         '<nav aria-label="Contents">\n<ul>'
-        + lines([("answer", "The answer"), ("runs", "What was run")])
-        + nested("tables", "Tables", [(f"table-{grid.anchor(table.name)}", table.title) for table in tables])
+        + lines([("answer", "The answer")])
         + nested("figures", "Figures", [(f"figure-{grid.anchor(stem)}", words[0]) for stem, words in captions.items()])
+        + lines([("runs", "What was run")])
+        + nested("tables", "Tables", [(f"table-{grid.anchor(table.name)}", table.title) for table in tables])
         + lines([("guide", "How to read this")])
         + "</ul>\n</nav>\n"
     )

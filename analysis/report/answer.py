@@ -1,13 +1,15 @@
 """What the comparisons say, before any table: a sentence per data set and, family by family, all verdicts together."""
 
-from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from analysis import names
+from analysis import lengths, names
+from analysis.floors import at_floor
+from analysis.frame import Runs
 from analysis.plan import Plan
+from analysis.report import by_length
 from analysis.report.grid import anchor
-from analysis.report.markup import SIGNS, badge, name, section, text
+from analysis.report.markup import badge, breakable, counted, name, section, text
 from analysis.table import Table, interval, p_value, signed
 
 NEEDED = frozenset(
@@ -17,57 +19,66 @@ NEEDED = frozenset(
     )
 )
 """The columns that make a table one of paired comparisons."""
+FLOOR = "all 0"
+"""Stands for the verdict where the accuracy is 0 on both sides and every seed."""
 PHRASES = {
     "better": "is better than",
     "worse": "is worse than",
     "equivalent": "is equivalent to",
     "inconclusive": "is not shown to differ from",
     "no result": "has no result against",
+    FLOOR: "is at 0 as well as",
 }
 """Verdict -> how it reads between two names."""
 
 Comparison = dict[str, Any]
 
 
-def answer(tables: Sequence[Table], plan: Plan, notes: Sequence[str] = ()) -> str:
-    """The section that opens the page, `notes` first; it says so where no table compares anything."""
+def answer(tables: Sequence[Table], plan: Plan, runs: Runs) -> str:
+    """The section that opens the page; it says so where no table compares anything.
+
+    Comparisons at every test length come before those at the longest, which is often beyond all normalizers.
+    """
     parts = [_claims(table) for table in tables if table.name == "claims" and "verdict" in table.columns]
+    parts += [by_length.block(table, plan) for table in tables if by_length.NEEDED.issubset(table.columns)]
+    notes = [f'<p class="lead">{text(note)}</p>\n' for note in lengths.notices(runs.by_length)]
+    families: list[str] = []
     for table in tables:
         if NEEDED.issubset(table.columns):
             rows: list[Comparison] = [dict(zip(table.columns, values, strict=True)) for values in table.values]
+            for row in rows:
+                both = row["dataset"], row["normalizer"], row["control"]
+                row["floor"] = row["status"] == "identical" and at_floor(runs, *both)
             for family in dict.fromkeys(row["family"] for row in rows):
-                parts.append(_family(table, family, [row for row in rows if row["family"] == family], plan))
+                families.append(_family(table, family, [row for row in rows if row["family"] == family], plan))
     nothing = "<p>No comparison is planned, or the records allow none.</p>"
-    said = "".join(f'<p class="lead">{text(note)}</p>\n' for note in notes)
-    return section("answer", "The answer", said + ("".join(parts) or nothing))
-
-
-def _broken(dataset: str) -> str:
-    """A name that may be broken after its underscores, for a narrow column."""
-    return name(dataset).replace("_", "_<wbr>")
+    said = families if parts or families else [nothing]
+    return section("answer", "The answer", "".join([*parts, *notes, *said]))
 
 
 def _claims(table: Table) -> str:
     place = table.columns.index("verdict")
-    verdicts = _badges([str(values[place]) for values in table.values])
+    verdicts = counted([str(values[place]) for values in table.values])
     return f'<p class="claims"><a href="#table-{anchor(table.name)}">{text(table.title)}</a>: {verdicts}</p>\n'
 
 
 def _family(table: Table, family: str, rows: list[Comparison], plan: Plan) -> str:
     treatments = list(dict.fromkeys(row["normalizer"] for row in rows))
     datasets = list(dict.fromkeys(row["dataset"] for row in rows))
+    said = {dataset: [row for row in rows if row["dataset"] == dataset] for dataset in datasets}
+    # Where nothing can differ there is nothing to read: last.
+    told = sorted(datasets, key=lambda dataset: all(row["floor"] for row in said[dataset]))
     who = _shown(treatments[0], plan) if len(treatments) == 1 else "Every normalizer"
     seeds = sorted({row["n"] for row in rows})
     span = str(seeds[0]) if len(seeds) == 1 else f"{seeds[0]} to {seeds[-1]}"
     lines = "".join(
-        f"<li><h4>{_broken(dataset)}</h4>{_sentence([row for row in rows if row['dataset'] == dataset], plan)}</li>"
-        for dataset in datasets
+        f"<li><h4><bdi>{breakable(dataset)}</bdi></h4>{_sentence(said[dataset], plan)}</li>" for dataset in told
     )
     return (
         f'<div class="family"><h3>{who} against {_shown(rows[0]["control"], plan)}</h3>\n'
         f'<p class="lead">Family <a href="#table-{anchor(table.name)}">{name(family)}</a>, '
         f"{len(rows)} test{'s' if len(rows) > 1 else ''} on {span} matched seeds: "
-        f"{_badges([_word(row) for row in rows])}</p>\n"
+        f"{counted([_word(row) for row in rows])}</p>\n"
         f'<ul class="answers">{lines}</ul>\n'
         f"{_matrix(family, rows, datasets, treatments, plan) if len(treatments) > 1 else ''}</div>\n"
     )
@@ -76,9 +87,11 @@ def _family(table: Table, family: str, rows: list[Comparison], plan: Plan) -> st
 def _sentence(rows: list[Comparison], plan: Plan) -> str:
     """What one data set says: its verdicts counted, the highest mean difference, and whatever else is decided."""
     found = {word: [row for row in rows if _word(row) == word] for word in PHRASES}
-    counts = _badges([_word(row) for row in rows]) if len(rows) > 1 else badge(_word(rows[0]))
+    counts = counted([_word(row) for row in rows]) if len(rows) > 1 else badge(_word(rows[0]))
     counts = f'<div class="badges">{counts}</div>'
-    tested = [row for row in rows if _word(row) != "no result"]
+    if all(row["floor"] for row in rows):
+        return f"{counts}<p>All accuracies are 0, on both sides and every seed: nothing can differ here.</p>"
+    tested = [row for row in rows if _word(row) not in ("no result", FLOOR)]
     if not tested:
         return f"{counts}<p>No comparison has a result.</p>"
     best = _falling(found["better"] or tested)[0]
@@ -123,24 +136,15 @@ def _matrix(family: str, rows: list[Comparison], datasets: list[str], treatments
 
 def _mark(row: Comparison) -> str:
     word = _word(row)
-    return badge(
-        word, "" if word == "no result" else f'<span class="unseen">{word}</span> {signed(row["delta_accuracy"])}'
-    )
+    alone = word in ("no result", FLOOR)
+    return badge(word, "" if alone else f'<span class="unseen">{word}</span> {signed(row["delta_accuracy"])}')
 
 
 def _word(row: Comparison) -> str:
-    """The verdict, or `no result` where there is not even a difference."""
+    """The verdict, `no result` where there is not even a difference, or FLOOR."""
+    if row["floor"]:
+        return FLOOR
     return "no result" if row["delta_accuracy"] != row["delta_accuracy"] else str(row["verdict"])
-
-
-def _badges(words: list[str]) -> str:
-    counts = Counter(words)
-    return " ".join(badge(word, f"{counts[word]} {text(word)}") for word in sorted(counts, key=_place))
-
-
-def _place(word: str) -> int:
-    order = list(SIGNS)
-    return order.index(word) if word in order else len(order)
 
 
 def _figures(row: Comparison, plan: Plan) -> str:

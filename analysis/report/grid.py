@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from urllib.parse import quote
 
-from analysis.report.markup import badge, items, text
+from analysis.report.markup import badge, breakable, items, text
 from analysis.table import Row, Table, Value
 
 ROW_HEADERS = frozenset({"data set", "normalizer"})
@@ -80,7 +80,7 @@ def _cell(cell: str, key: str, header: bool, kind: Mapping[str, bool]) -> str:
     classes = _classes({**kind, "long": len(cell) > LONG})
     value = f' data-value="{key}"' if key else ""
     if header:
-        return f'<th scope="row"{classes}{value}><span>{text(cell)}</span></th>'
+        return f'<th scope="row"{classes}{value}><span>{breakable(cell)}</span></th>'
     return f"<td{classes}{value}>{badge(cell)}</td>"
 
 

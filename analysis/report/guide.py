@@ -58,6 +58,7 @@ def guide(plan: Plan) -> str:
         ("worse", f"Δ is negative and Holm p is at most {alpha}."),
         ("equivalent", f"Neither of these, and TOST p is at most {alpha} at the margin of ±{margin}."),
         ("inconclusive", "These seeds do not decide. That is no evidence of equality: more seeds may show either."),
+        ("all 0", "The accuracy is 0 on both sides and every seed: at this floor nothing can differ."),
         ("no result", "A test that the records do not allow. It still counts in Holm's correction."),
     ]
     said = "".join(f"<div><dt>{text(term)}</dt><dd>{text(meaning)}</dd></div>" for term, meaning in terms)

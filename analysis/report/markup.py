@@ -1,12 +1,10 @@
 """Small pieces of HTML that the page is made of; nothing from a record reaches the page but through here."""
 
+from collections import Counter
 from collections.abc import Iterable
 from html import escape
 
-# Control and direction marks would break the page or turn its text around unseen, so they are spelled out.
-_UNSEEN = dict.fromkeys((*range(32), *range(127, 160), 0x61C, 0x200E, 0x200F, *range(0x202A, 0x202F)))
-_UNSEEN |= dict.fromkeys((0x2028, 0x2029, *range(0x2066, 0x206A), *range(0xD800, 0xE000), 0xFEFF))
-_SPELLED = {code: f"\\u{code:04x}" for code in _UNSEEN} | {ord(blank): " " for blank in "\t\n\r"}
+from analysis import names
 
 SIGNS = {
     "better": ("good", "▲"),
@@ -15,6 +13,7 @@ SIGNS = {
     "identical": ("same", "="),
     "different": ("bad", "≠"),
     "inconclusive": ("open", "?"),
+    "all 0": ("open", "∅"),
     "no result": ("open", "–"),
     "replicated": ("good", "✓"),
     "not replicated": ("bad", "✗"),
@@ -25,7 +24,12 @@ SIGNS = {
 
 def text(value: str) -> str:
     """`value` as it is read, whatever it holds: fit for elements and for quoted attributes."""
-    return escape(value.translate(_SPELLED))
+    return escape(names.readable(value))
+
+
+def breakable(value: str) -> str:
+    """`text` that a narrow column may break after underscores and dots."""
+    return text(value).replace("_", "_<wbr>").replace(".", ".<wbr>")
 
 
 def name(value: str) -> str:
@@ -49,6 +53,13 @@ def badge(verdict: str, label: str = "") -> str:
     kind, sign = SIGNS[word]
     sign = f'<span aria-hidden="true">{sign}</span>'
     return f'<span class="badge {kind}">{sign} {label or word}</span>{text(bracket + rest)}'
+
+
+def counted(verdicts: Iterable[str]) -> str:
+    """A badge for each kind of verdict with its number, in the order of SIGNS, then of the alphabet."""
+    counts, order = Counter(verdicts), list(SIGNS)
+    words = sorted(counts, key=lambda word: (order.index(word) if word in order else len(order), word))
+    return " ".join(badge(word, f"{counts[word]} {text(word)}") for word in words)
 
 
 def items(lines: Iterable[str], kind: str) -> str:

@@ -9,6 +9,7 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from string import Template
 
+from bench.explorer import looks
 from bench.explorer.formulas import formulas
 from bench.explorer.grids import grids
 from bench.explorer.measured import measured
@@ -23,7 +24,7 @@ SCORES = 8
 def page(results: Path) -> str:
     """The whole page, the same bytes for the same `results`, the folder that measured figures are read from."""
     folder = resources.files("bench.explorer")
-    style = _read(folder / "style.css")
+    style = looks.style() + _read(folder / "style.css")
     parts = "".join(_read(folder / "script" / f"{name}.js") for name in SCRIPTS)
     script = f'"use strict";\n(() => {{\n{parts}}})();\n'
     numbers = json.dumps(grids(), separators=(",", ":"), ensure_ascii=False)

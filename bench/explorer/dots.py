@@ -1,13 +1,16 @@
 """A plot of dots as SVG, drawn once when the page is built: what was measured can be seen without any script."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from bench.explorer.looks import registry, shape
 from bench.explorer.markup import text
 
 WIDTH, LINE, BOTTOM, SIDE = 360, 42, 38, 18
 MARKS = ("circle", "square", "diamond", "triangle", "down")
+"""Of series that are no normalizers."""
+RADIUS = 4.6
 
 
 @dataclass(frozen=True)
@@ -29,6 +32,8 @@ class Axis:
     form: str
     log: bool = False
     base: float | None = None
+    whole: tuple[float, float] | None = None
+    """The least and the greatest value that there could be, where the plot shows all between."""
 
 
 def arranged(dots: Sequence[Dot], order: Sequence[str]) -> dict[str, int]:
@@ -38,11 +43,15 @@ def arranged(dots: Sequence[Dot], order: Sequence[str]) -> dict[str, int]:
     return {name: number % len(MARKS) for number, name in enumerate(named) if name in found}
 
 
-def plot(dots: Sequence[Dot], axis: Axis, label: str, order: Sequence[str] = ()) -> str:
+def plot(
+    dots: Sequence[Dot], axis: Axis, label: str, order: Sequence[str] = (), maps: Mapping[str, str] | None = None
+) -> str:
     """The plot with its legend: a band for each row, a mark for each series; `label` is read to those who listen.
 
-    Series named in `order` have the same mark and colour in every plot.
+    `maps` gives the id of the normalizer that a series or a row stands for. A series that is one has its mark and
+    colour; others have the same mark in every plot where `order` names them, and the colour of the row's normalizer.
     """
+    owners = maps or {}
     rows = list(dict.fromkeys(dot.row for dot in dots))
     marks = arranged(dots, order)
     series = list(marks)
@@ -64,18 +73,20 @@ def plot(dots: Sequence[Dot], axis: Axis, label: str, order: Sequence[str] = ())
             y = middle + 3.4 * (series.index(dot.series) - (len(series) - 1) / 2)
             if dot.low is not None and dot.high is not None:
                 ends = f'x1="{place(dot.low):.1f}" x2="{place(dot.high):.1f}"'
-                parts.append(f'<line class="span s{number}" {ends} y1="{y:.1f}" y2="{y:.1f}"/>')
-            parts.append(_mark(place(dot.value), y, number))
+                own = _own(owners, dot.series, dot.row)
+                parts.append(f'<line class="span s{number}{own}" {ends} y1="{y:.1f}" y2="{y:.1f}"/>')
+            parts.append(_mark(place(dot.value), y, number, owners, dot.series, dot.row))
     for tick in ticks:
         parts.append(_words(place(tick), floor + 16, f"{tick:g}".replace("-", "−"), "middle"))
     parts.append(_words(WIDTH / 2, height - 4, axis.label, "middle"))
-    return "".join(parts) + "</svg>\n" + (_legend(marks) if len(series) > 1 else "")
+    return "".join(parts) + "</svg>\n" + (_legend(marks, owners) if len(series) > 1 else "")
 
 
 def _scale(dots: Sequence[Dot], axis: Axis) -> tuple[list[float], "Place"]:
     """Round ticks that enclose all values, and where a value stands."""
     ends = [end for dot in dots for end in (dot.value, dot.low, dot.high) if end is not None]
     ends += [axis.base] if axis.base is not None else []
+    ends += axis.whole or ()
     low, high = min(ends), max(ends)
     if axis.log:
         powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
@@ -112,21 +123,21 @@ def _words(x: float, y: float, words: str, anchor: str, kind: str = "dim") -> st
     return f'<text class="{kind}" x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{text(words)}</text>'
 
 
-def _mark(x: float, y: float, number: int) -> str:
-    r = 4.6
-    shapes = {
-        "circle": f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{r}"',
-        "square": f'<rect x="{x - r + 0.5:.1f}" y="{y - r + 0.5:.1f}" width="{2 * r - 1:.1f}" height="{2 * r - 1:.1f}"',
-        "diamond": f'<path d="M{x:.1f} {y - r - 1:.1f}l{r + 1} {r + 1}l-{r + 1} {r + 1}l-{r + 1} -{r + 1}z"',
-        "triangle": f'<path d="M{x:.1f} {y - r - 0.5:.1f}l{r + 0.5} {2 * r}h-{2 * r + 1}z"',
-        "down": f'<path d="M{x:.1f} {y + r + 0.5:.1f}l{r + 0.5} -{2 * r}h-{2 * r + 1}z"',
-    }
-    return f'{shapes[MARKS[number]]} class="mark s{number}"/>'
+def _own(owners: Mapping[str, str], *names: str) -> str:
+    """The class for the colour of the first of `names` that stands for a listed normalizer, or nothing."""
+    ids = [owners[name] for name in names if owners.get(name) in registry()["normalizers"]]
+    return f" n-{ids[0]}" if ids else ""
 
 
-def _legend(marks: dict[str, int]) -> str:
+def _mark(x: float, y: float, number: int, owners: Mapping[str, str], series: str, *row: str) -> str:
+    look = registry()["normalizers"].get(owners.get(series, ""))
+    mark = look["mark"] if look else MARKS[number]
+    return f'{shape(mark, x, y, RADIUS)} class="mark s{number}{_own(owners, series, *row)}"/>'
+
+
+def _legend(marks: dict[str, int], owners: Mapping[str, str]) -> str:
     entries = "".join(
-        f'<li><svg viewBox="0 0 14 14" aria-hidden="true">{_mark(7, 7, number)}</svg>{text(name)}</li>'
+        f'<li><svg viewBox="0 0 14 14" aria-hidden="true">{_mark(7, 7, number, owners, name)}</svg>{text(name)}</li>'
         for name, number in marks.items()
     )
     return f'<ul class="legend">{entries}</ul>\n'

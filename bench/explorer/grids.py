@@ -26,8 +26,11 @@ from normalizers import (
     topk_softmax,
 )
 
-DIGITS = 8
-"""Significant digits of every embedded number."""
+DIGITS, DECIMALS = 6, 12
+"""Significant digits of every embedded number, and the most that stand after its point.
+
+Enough for the drawings, and far from the last digits, about the 13th, in which processors differ.
+"""
 LENGTHS = [2**power for power in range(3, 15)]
 SPREADS = [1.0, 2.0, 4.0, 8.0]
 LEADS = [0.5 * step for step in range(9)]
@@ -46,10 +49,10 @@ def grids() -> dict[str, Any]:
 
 
 def _rounded(values: Tensor) -> Any:
-    """`values` as nested lists of numbers with DIGITS significant digits."""
+    """`values` as nested lists of numbers with DIGITS significant digits and at most DECIMALS decimals."""
     if values.ndim:
         return [_rounded(value) for value in values]
-    return float(f"{values.item():.{DIGITS}g}")
+    return round(float(f"{values.item():.{DIGITS}g}"), DECIMALS) + 0.0  # no -0.0
 
 
 def _length() -> dict[str, Any]:

@@ -16,8 +16,7 @@ TABLES, SPEED = f"{SWEEP}/tables", "speed"
 MAKES_TABLES, MAKES_SPEED = f"make tables SWEEP={SWEEP}", "make speed"
 MAKES_POOLING = f"python -m analysis records=results/{POOLING}/records out=results/{POOLING} analysis={POOLING}"
 DATASETS = ("fashion_mnist", "kmnist", "cifar10", "twenty_newsgroups", "marker")
-MAPS = ("sparsemax", "entmax-1.5", "fusedmax", "constrained sparsemax", "softmax")
-"""In these orders they take colours and marks, the same in every plot; maps have the colours of the drawings."""
+"""In this order they take marks, the same in every plot."""
 TOKENS = "informative_tokens_"
 MASS, LEARNED = (f"{POOLING}/tables/{name}.csv" for name in ("informative_mass", "learned_q"))
 NAMES = {
@@ -32,6 +31,8 @@ NAMES = {
     "constrained_sparsemax": "constrained sparsemax",
 }
 """Id -> the name shown; another id shows itself."""
+IDS = {shown: name for name, shown in NAMES.items()} | {"fusedmax": "fusedmax"}
+ONE = "one α for all heads"
 COMPACT = {"entmax15": "entmax-1.5 (biweight)", "sparsemax": "sparsemax (Epanechnikov)"}
 TOPK = {name: shown for name, shown in NAMES.items() if name.startswith("topk")}
 SELECTED = (
@@ -95,7 +96,7 @@ def _support(rows: list[Row], notes: Sequence[str]) -> str:
     said = f"Share of attention weights above 1e-7 in the trained classifier, {of}."
     axis = Axis("support", ".3f")
     origin = Origin(f"{TABLES}/main_results.csv", MAKES_TABLES, notes)
-    return aside("support after training", said, dots, axis, origin, DATASETS)
+    return aside("support after training", said, dots, axis, origin, DATASETS, IDS)
 
 
 def _cost(rows: list[Row], maps: tuple[str, ...], title: str) -> str:
@@ -107,7 +108,7 @@ def _cost(rows: list[Row], maps: tuple[str, ...], title: str) -> str:
     ]
     said = "Time of a map forward and backward over that of torch.softmax on the same scores, on one CPU thread."
     axis = Axis("times torch.softmax", ".2f", log=True, base=1.0)
-    return aside(title, said, dots, axis, Origin(f"{SPEED}/normalizers.csv", MAKES_SPEED))
+    return aside(title, said, dots, axis, Origin(f"{SPEED}/normalizers.csv", MAKES_SPEED), (), IDS)
 
 
 def _mass(rows: list[Row]) -> str:
@@ -121,7 +122,7 @@ def _mass(rows: list[Row]) -> str:
         f"training at that length: mean over {_seeds(rows)}, with its 95 % t interval."
     )
     axis = Axis("attention on the informative tokens", ".3f")
-    return aside("attention against length", said, dots, axis, Origin(MASS, MAKES_POOLING), MAPS)
+    return aside("attention against length", said, dots, axis, Origin(MASS, MAKES_POOLING), (), IDS)
 
 
 def _alpha(done: Sequence[records.Record], notes: Sequence[str]) -> str:
@@ -135,13 +136,15 @@ def _alpha(done: Sequence[records.Record], notes: Sequence[str]) -> str:
         "Head-wise adaptive entmax learns one α per head, between 1.05 and 1.95, from 1.5 at the start: the mean over "
         "heads after training, averaged over seeds; the line spans the least to the largest seed."
     )
-    axis = Axis("learned α, mean over heads", ".4f", base=1.5)
-    return aside("the α that training chose", said, dots, axis, Origin(f"{SWEEP}/records", _sweep(done), notes))
+    axis = Axis("learned α, mean over heads", ".4f", base=1.5, whole=(1.05, 1.95))
+    return aside(
+        "the α that training chose", said, dots, axis, Origin(f"{SWEEP}/records", _sweep(done), notes), (), IDS
+    )
 
 
 def _learned(rows: list[Row]) -> str:
     dots = [
-        Dot(f"{row['dataset'].removeprefix(TOKENS)} tokens", "one α for all heads", *_interval(row, "mean"))
+        Dot(f"{row['dataset'].removeprefix(TOKENS)} tokens", ONE, *_interval(row, "mean"))
         for row in _by_length(rows)
         if row["normalizer"] == "bounded_entmax"
     ]
@@ -150,8 +153,8 @@ def _learned(rows: list[Row]) -> str:
         f"between 1.1 and 2.8, from 1.557 at the start. Mean over {_seeds(rows)} after training, with its 95 % t "
         "interval; the line is sparsemax."
     )
-    axis = Axis("learned α", ".3f", base=2.0)
-    return aside("an α that may pass 2", said, dots, axis, Origin(LEARNED, MAKES_POOLING))
+    axis = Axis("learned α", ".3f", base=2.0, whole=(1.1, 2.8))
+    return aside("an α that may pass 2", said, dots, axis, Origin(LEARNED, MAKES_POOLING), (), {ONE: "bounded_entmax"})
 
 
 def _by_length(rows: list[Row]) -> list[Row]:
@@ -183,7 +186,8 @@ def _differences(rows: list[Row], maps: dict[str, str], title: str, notes: Seque
     )
     axis = Axis("accuracy minus softmax", "+.4f", base=0.0)
     origin = Origin(f"{TABLES}/paired_vs_softmax.csv", MAKES_TABLES, notes)
-    return aside(title, said, dots, axis, origin, DATASETS)
+    owners = {shown: name for name, shown in maps.items()}
+    return aside(title, said, dots, axis, origin, DATASETS, owners)
 
 
 def _sweep(done: Sequence[records.Record]) -> str:

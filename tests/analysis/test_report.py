@@ -1,6 +1,7 @@
 """The report: one page, whole and safe whatever the records hold; its sorting and filtering in a real browser."""
 
 import base64
+import io
 import itertools
 import re
 import shutil
@@ -12,8 +13,10 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from PIL import Image
 
 from analysis import comparisons, report, tables
+from analysis.report import Pictures
 from analysis.report.markup import SIGNS, text
 from analysis.table import Section, Table
 from tests.conftest import Tally
@@ -24,6 +27,9 @@ PNG = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4nGP4z8DwHwAFAAH/iZk9HQAAAABJRU5ErkJggg=="
 )
 SVG = b'<svg xmlns="http://www.w3.org/2000/svg" width="900" height="90"><rect width="900" height="90"/></svg>'
+WIDE = b'<svg xmlns="http://www.w3.org/2000/svg" width="756pt" height="90"><rect width="1008" height="90"/></svg>'
+CUT = Pictures({"accuracy_by_dataset": (("svg", WIDE), ("png", PNG))}, {"accuracy_by_dataset": SVG})
+"""A figure of two parts, and the same for a phone."""
 FIGURES = {"accuracy_by_dataset.png": PNG, "accuracy_by_dataset.svg": SVG, "of_my_own.png": PNG}
 CLAIMS = Table(
     name="claims",
@@ -48,7 +54,7 @@ def written(build: SimpleNamespace, records: list[Any], extra: tuple[Table, ...]
     given = {table.name for table in extra}
     made = [table for table in tables.all_tables(runs, plan, families, pairs) if table.name not in given]
     made += extra
-    return report.page(runs, plan, made, FIGURES, warnings, "python -m analysis records=DIR out=DIR")
+    return report.page(runs, plan, made, FIGURES, warnings, "python -m analysis records=DIR out=DIR", "", CUT)
 
 
 class Page(HTMLParser):
@@ -95,7 +101,7 @@ def test_the_page_is_whole_and_loads_nothing(page: Page) -> None:
     assert page.open == []
     assert {tag for tag, _ in page.elements}.isdisjoint({"link", "iframe", "object", "base", "form"})
     sources = [value for _, attributes in page.elements for name, value in attributes.items() if name == "src"]
-    assert len(sources) == 2
+    assert len(sources) == 4
     assert all(str(source).startswith("data:image/") for source in sources)
     assert not [name for _, attributes in page.elements for name in attributes if name.startswith("on")]
     assert not [attributes for _, attributes in page.elements if "style" in attributes]
@@ -122,15 +128,15 @@ def test_headings_captions_and_scopes(page: Page) -> None:
     assert all(below - above <= 1 for above, below in itertools.pairwise(levels))
     assert len(page.all("caption")) == len(page.all("table")) == len(page.all("thead"))
     assert {header.get("scope") for header in page.all("th")} == {"row", "col"}
-    boxes = [div for div in page.all("div") if div.get("class") == "box"]
-    assert len(boxes) == len(page.all("table", "img"))
+    boxes = [div for div in page.all("div") if str(div.get("class")).partition(" ")[0] == "box"]
+    assert len(boxes) == len(page.all("table", "img")) - 1  # two images are parts of one figure
     assert all(box["tabindex"] == "0" and box["aria-label"] for box in boxes)
-    assert all(image["alt"] for image in page.all("img"))
+    assert [bool(image["alt"]) for image in page.all("img")] == [True, False, True, True]
 
 
 def test_the_answer_comes_first_and_says_what_was_found(content: str) -> None:
     assert content.index('id="answer"') < content.index('id="tables"')
-    said = re.sub("<[^>]*>", "", content[content.index('id="answer"') : content.index('id="runs"')])
+    said = re.sub("<[^>]*>", "", content[content.index('id="answer"') : content.index('id="figures"')])
     assert "Published claims: ✓ 1 replicated ✗ 1 not replicated – 1 not testable" in said
     assert "sparsemax is better than softmax: +0.0275 [0.0123, 0.0427], Holm p 0.0210." in said
     assert "HAE against entmax-1.5" in said
@@ -158,12 +164,55 @@ def test_without_paired_comparisons_the_page_says_so(build: SimpleNamespace) -> 
 
 def test_figures_prefer_the_drawing_unless_it_is_huge(content: str, build: SimpleNamespace) -> None:
     embedded = [base64.b64decode(data) for data in re.findall(r"base64,([^\"]+)", content)]
-    assert embedded == [SVG, PNG]
+    assert embedded == [WIDE, PNG, SVG, PNG]
     runs = build.runs_of(build.grid())
     figures = {"huge.svg": SVG + b" " * 300_000, "huge.png": PNG}
     made = report.page(runs, build.plan(), [], figures, [], "")
     assert base64.b64encode(PNG).decode() in made
     assert len(made) < 100_000
+
+
+def test_figures_come_right_after_the_answer(content: str) -> None:
+    places = [content.index(f'<section id="{name}"') for name in ("answer", "figures", "runs", "tables", "guide")]
+    assert places == sorted(places)
+    contents = content[content.index("<nav") : content.index("</nav>")]
+    links = [contents.index(f'href="#{name}"') for name in ("answer", "figures", "runs", "tables", "guide")]
+    assert links == sorted(links)
+
+
+LENGTHS = {"softmax": [1.0, 0.5, 0.0], "sparsemax": [1.0, 0.9, 0.0], "hae": [1.0, 0.5, 0.0]}
+
+
+def by_length(build: SimpleNamespace) -> str:
+    """A page of a task where nobody is right at the longest length and one is better before, and of a usual one."""
+    records = [
+        build.at_lengths(task, name, seed, exact, token=[right + 0.001 * seed * len(name) for right in tokens])
+        for task, exact in (("a_floor", None), ("copy", [1.0, 0.5, 0.2]))
+        for name, tokens in (("softmax", [0.9, 0.5, 0.3]), ("sparsemax", [0.9, 0.8, 0.6]), ("hae", [0.9, 0.5, 0.3]))
+        for seed in range(3)
+        for exact in [LENGTHS[name] if exact is None else exact]
+    ]
+    families = {"all": {"datasets": ["a_floor", "copy"], "treatments": ["sparsemax", "hae"]}}
+    return written(build, records, families=families, pairs=[])
+
+
+def test_the_answer_leads_with_the_lengths_at_which_something_differs(build: SimpleNamespace) -> None:
+    content = by_length(build)
+    answer = content[content.index('id="answer"') : content.index('id="figures"')]
+    said = re.sub(r"\s+", " ", re.sub("<[^>]*>", "", answer))
+    assert said.index("At every test length") < said.index("accuracy is the exact match") < said.index("Family all")
+    assert re.search(r"Better than softmax: sparsemax \+0.3020 at 32 \(Holm p [^)]+\), \+0.3020 at 64", said)
+
+
+def test_comparisons_at_the_floor_are_marked_and_told_last(build: SimpleNamespace) -> None:
+    content = by_length(build)
+    answer = content[content.index("Family <a") : content.index('id="figures"')]
+    assert answer.index("<bdi>copy</bdi>") < answer.index("<bdi>a_<wbr>floor</bdi>")
+    said = re.sub("<[^>]*>", " ", answer)
+    assert "All accuracies are 0, on both sides and every seed: nothing can differ here." in said
+    assert len(re.findall(r"∅\s+all 0", said)) == 2
+    assert "Highest mean difference: a_floor" not in said
+    assert "0.0000 [" not in said
 
 
 def test_the_command_stands_with_tables_and_figures(page: Page) -> None:
@@ -261,18 +310,32 @@ def file(content: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.fixture(scope="module")
+def tab(browser: Any) -> Iterator[Any]:
+    """One tab for all tests."""
+    opened = browser.new_page()
+    yield opened
+    opened.close()
+
+
 @pytest.fixture
-def opened(browser: Any, file: Path) -> Iterator[Any]:
-    """The page in a browser; it must have said and asked for nothing by the end of each test."""
-    tab = browser.new_page(viewport={"width": 1280, "height": 900})
+def opened(tab: Any, file: Path) -> Iterator[Any]:
+    """The page as new in a browser; it must have said and asked for nothing by the end of each test."""
     said: list[str] = []
-    tab.on("console", lambda message: said.append(message.text))
-    tab.on("pageerror", lambda error: said.append(str(error)))
-    tab.on("request", lambda request: said.append(request.url) if not request.url.startswith("data:") else None)
+    listeners = {
+        "console": lambda message: said.append(message.text),
+        "pageerror": lambda error: said.append(str(error)),
+        "request": lambda request: said.append(request.url) if not request.url.startswith("data:") else None,
+    }
+    for event, listener in listeners.items():
+        tab.on(event, listener)
+    tab.set_viewport_size({"width": 1280, "height": 900})
+    tab.emulate_media(media="screen", color_scheme="light", reduced_motion="reduce")
     tab.goto(file.as_uri())
     yield tab
     assert said == [file.as_uri()]
-    tab.close()
+    for event, listener in listeners.items():
+        tab.remove_listener(event, listener)
 
 
 def column(tab: Any, number: int, table: str = "#table-main_results") -> list[str]:
@@ -367,6 +430,64 @@ def test_every_control_has_a_name(opened: Any) -> None:
     found = [node for node in nodes if not node["ignored"] and node["role"]["value"] in roles]
     assert {"button", "searchbox", "region", "table"} <= {node["role"]["value"] for node in found}
     assert [node["role"] for node in found if not node.get("name", {}).get("value", "").strip()] == []
+
+
+def test_what_was_run_is_legible_on_a_phone(opened: Any) -> None:
+    opened.set_viewport_size({"width": 375, "height": 812})
+    cells = opened.locator("#runs th[scope=row]")
+    heights = cells.evaluate_all("(cells) => cells.map((cell) => cell.getBoundingClientRect().height)")
+    widths = cells.evaluate_all("(cells) => cells.map((cell) => cell.getBoundingClientRect().width)")
+    assert cells.count() > 2
+    assert min(widths) > 85
+    assert max(heights) < 120
+    assert opened.locator("#runs").bounding_box()["height"] < 1500
+
+
+def test_figures_fit_on_a_phone_with_nothing_cut(opened: Any) -> None:
+    shown, narrow = opened.locator("figure .drawn").first, opened.locator("figure .on-phone")
+    assert shown.is_visible()
+    assert not narrow.is_visible()
+    opened.set_viewport_size({"width": 375, "height": 812})
+    assert narrow.is_visible()
+    assert not shown.is_visible()
+    box = narrow.locator("img").bounding_box()
+    assert box["x"] >= 0
+    assert box["x"] + box["width"] <= 375
+    assert opened.locator("figure .drawn").nth(1).is_visible()  # a figure without one for phones
+
+
+def luminance_of(opened: Any, selector: str) -> float:
+    """The mean luminance of what an element shows."""
+    picture = Image.open(io.BytesIO(opened.locator(selector).first.screenshot())).convert("RGB").resize((1, 1))
+    return luminance("#{:02x}{:02x}{:02x}".format(*picture.getpixel((0, 0))))
+
+
+def test_figures_follow_dark_mode_and_stay_white_on_paper(opened: Any) -> None:
+    selector = "#figure-of_my_own .box"
+    white = luminance_of(opened, selector)
+    opened.emulate_media(color_scheme="dark")
+    assert white > 0.9
+    assert luminance_of(opened, selector) < 0.05
+    filters = "(image) => getComputedStyle(image).filter"
+    assert opened.locator("figure img").first.evaluate(filters) == "invert(0.91) hue-rotate(180deg)"
+    opened.emulate_media(media="print", color_scheme="dark")
+    assert opened.locator("figure img").first.evaluate(filters) == "none"
+
+
+SMALLEST = """() => Math.min(...[...document.querySelectorAll('body *')].filter((element) =>
+    element.checkVisibility() && !element.closest('style, script, caption, .unseen')
+    && [...element.childNodes].some((node) => node.nodeType === 3 && node.textContent.trim())
+).map((element) => 0.75 * parseFloat(getComputedStyle(element).fontSize)))"""
+
+
+def test_printed_text_has_eight_points_and_fits_the_page(opened: Any) -> None:
+    # A landscape page of A4 without its margins, 277 mm; what is wider is printed smaller as a whole.
+    opened.set_viewport_size({"width": 1047, "height": 700})
+    opened.emulate_media(media="print")
+    assert opened.evaluate(SMALLEST) >= 8
+    assert opened.evaluate("document.documentElement.scrollWidth") <= 1047
+    image = opened.locator("figure .drawn img").first.bounding_box()
+    assert image["width"] == pytest.approx(1008, abs=1)  # as wide as it was drawn, so its text keeps its size
 
 
 @pytest.mark.parametrize("width", [375, 1280])

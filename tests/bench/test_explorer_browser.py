@@ -33,7 +33,8 @@ ADDRESS = (ROOT / "results/explorer.html").as_uri()
 BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
 SECTIONS = ("weights", "waterline", "length", "alpha", "fused", "budgets", "loss", "kernel", "patterns")
 HANDLES = {"weights-scores": 8, "water-scores": 8, "fused-scores": 8, "budget-weights": 8}
-MARKS = "(section) => [...section.querySelectorAll('.back :is(path, rect, line, circle)')].map((one) => one.outerHTML)"
+MARKS = """(section) => [...section.querySelectorAll('.back :is(path, rect, line, circle)')]
+    .map((one) => one.outerHTML).join('')"""
 
 SCORES = "explorer.row.set([2.9, 2.4, 1, 0.5, 0, -1, -2, -2.9])"
 """A row that is none of the ready-made ones."""
@@ -51,18 +52,32 @@ def browser() -> Iterator[Any]:
         started.close()
 
 
+@pytest.fixture(scope="module")
+def window(browser: Any) -> Iterator[Any]:
+    """One page for all tests that move something in it."""
+    page = browser.new_page()
+    yield page
+    page.close()
+
+
 @pytest.fixture
-def opened(browser: Any) -> Iterator[Any]:
-    """The page in a browser; it must have said and asked for nothing by the end of each test."""
-    tab = browser.new_page(viewport={"width": 1280, "height": 900})
+def opened(window: Any) -> Iterator[Any]:
+    """The page as new in a browser; it must have said and asked for nothing by the end of each test."""
     said: list[str] = []
-    tab.on("console", lambda message: said.append(message.text))
-    tab.on("pageerror", lambda error: said.append(str(error)))
-    tab.on("request", lambda request: said.append(request.url))
-    tab.goto(ADDRESS)
-    yield tab
+    listeners = {
+        "console": lambda message: said.append(message.text),
+        "pageerror": lambda error: said.append(str(error)),
+        "request": lambda request: said.append(request.url),
+    }
+    for event, listener in listeners.items():
+        window.on(event, listener)
+    window.set_viewport_size({"width": 1280, "height": 900})
+    window.emulate_media(reduced_motion="no-preference")
+    window.goto(ADDRESS)
+    yield window
     assert said == [ADDRESS]
-    tab.close()
+    for event, listener in listeners.items():
+        window.remove_listener(event, listener)
 
 
 @pytest.fixture(scope="module")
@@ -72,6 +87,16 @@ def tab(browser: Any) -> Iterator[Any]:
     page.goto(ADDRESS)
     yield page
     page.close()
+
+
+@pytest.fixture(scope="module")
+def phone(browser: Any) -> Iterator[Any]:
+    """One page on a phone with a touch screen, and what sends touches to it: (page, session)."""
+    context = browser.new_context(has_touch=True, is_mobile=True, viewport={"width": 390, "height": 844})
+    page = context.new_page()
+    page.goto(ADDRESS)
+    yield page, context.new_cdp_session(page)
+    context.close()
 
 
 Case = tuple[str, dict[str, Any], Callable[[Tensor, Tensor], Tensor]]
@@ -167,12 +192,12 @@ def test_a_score_at_its_threshold_counts_as_zero(tab: Any) -> None:
     assert counts == [1, 1, 1]
 
 
-def snapshot(section: Any) -> list[str]:
+def snapshot(section: Any) -> str:
     """The marks drawn in a section: neither its text nor what is read aloud."""
-    marks = section.evaluate(MARKS)
+    marks = str(section.evaluate(MARKS))
     assert marks
-    assert not [mark for mark in marks if "NaN" in mark or "Infinity" in mark or "undefined" in mark]
-    return list(marks)
+    assert not [word for word in ("NaN", "Infinity", "undefined") if word in marks]
+    return marks
 
 
 def tab_to(tab: Any, control: Any) -> None:
@@ -215,7 +240,7 @@ def test_every_choice_and_both_ends_of_every_slider_are_drawn(opened: Any, name:
         drawn = []
         for option in choice.locator("option").all():
             choice.select_option(option.get_attribute("value") or option.inner_text())
-            drawn.append("".join(snapshot(section)))
+            drawn.append(snapshot(section))
         assert len(set(drawn)) == len(drawn) > 1
     for slider in section.locator("input[type=range]").all():
         opened.evaluate(SCORES)
@@ -245,6 +270,140 @@ def test_handles_follow_the_mouse_and_their_keys(opened: Any, drawing: str) -> N
         assert float(handle.get_attribute("aria-valuenow")) == end
     opened.keyboard.press("PageDown")
     assert float(handle.get_attribute("aria-valuenow")) < ends[1]
+
+
+HEIGHTS = "(lines) => lines.map((line) => Number(line.getAttribute('y1')))"
+
+
+def pull_by_finger(session: Any, x: float, y: float, down: float) -> None:
+    """A finger put on (x, y), moved `down` by many pixels in steps, and taken away."""
+    session.send("Input.dispatchTouchEvent", {"type": "touchStart", "touchPoints": [{"x": x, "y": y}]})
+    for step in range(1, 11):
+        point = {"x": x, "y": y + down * step / 10}
+        session.send("Input.dispatchTouchEvent", {"type": "touchMove", "touchPoints": [point]})
+    session.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+
+
+@pytest.mark.parametrize("drawing", HANDLES)
+def test_a_finger_moves_a_handle_all_the_way_and_the_page_stays(phone: tuple[Any, Any], drawing: str) -> None:
+    page, session = phone
+    page.evaluate("explorer.row.set([0, 0, 0, 0, 0, 0, 0, 0])")
+    page.locator(f"#{drawing}").scroll_into_view_if_needed()
+    page.evaluate("document.documentElement.style.scrollBehavior = 'auto'; scrollBy(0, 1)")
+    handle = page.locator(f"#{drawing} [role=slider]").nth(3)
+    box = handle.locator(".knob").bounding_box()
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    scrolled = page.evaluate("scrollY")
+    pull_by_finger(session, x, y, -50)
+    assert page.evaluate("scrollY") == scrolled > 0
+    after = handle.locator(".knob").bounding_box()
+    assert after["y"] + after["height"] / 2 == pytest.approx(y - 50, abs=6)  # values move in steps
+
+
+def test_a_finger_beside_the_handles_scrolls_the_page(phone: tuple[Any, Any]) -> None:
+    page, session = phone
+    page.evaluate("scrollTo(0, 0)")
+    box = page.locator("#weights-title").bounding_box()
+    pull_by_finger(session, box["x"] + 20, box["y"] + 5, -150)
+    page.wait_for_function("scrollY > 50")
+    assert page.evaluate("explorer.row.scores").count(0) >= 6
+
+
+def test_a_handle_that_is_held_beside_its_middle_does_not_jump(opened: Any) -> None:
+    handle = opened.locator("#weights-scores [role=slider]").nth(1)
+    handle.scroll_into_view_if_needed()
+    box = handle.locator(".knob").bounding_box()
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    before = float(handle.get_attribute("aria-valuenow"))
+    opened.mouse.move(x + 4, y + 12)
+    opened.mouse.down()
+    opened.mouse.move(x + 5, y + 12)
+    assert float(handle.get_attribute("aria-valuenow")) == before
+    opened.mouse.move(x + 5, y + 42)
+    opened.mouse.up()
+    one, two = opened.locator("#weights-scores line.grid").evaluate_all(HEIGHTS)[:2]
+    moved = float(handle.get_attribute("aria-valuenow")) - before
+    assert moved == pytest.approx(-30 / (one - two), abs=0.051)
+
+
+ALPHAS = {"weights": "weights-alpha", "waterline": "water-alpha", "alpha": "alpha-alpha"}
+
+
+@pytest.mark.parametrize("moved", ALPHAS.values())
+def test_sections_share_one_alpha(opened: Any, moved: str) -> None:
+    assert {opened.locator(f"#{slider}").input_value() for slider in ALPHAS.values()} == {"1.5"}
+    before = {name: snapshot(opened.locator(f"section#{name}")) for name in SECTIONS}
+    opened.locator(f"#{moved}").fill("2.02")
+    for slider in ALPHAS.values():
+        assert opened.locator(f"#{slider}").input_value() == "2.02"
+        assert opened.locator(f"#{slider}").get_attribute("aria-valuetext") == "2.02"
+        assert opened.locator(f"#{slider}-value").inner_text() == "2.02"
+    changed = {name for name in SECTIONS if snapshot(opened.locator(f"section#{name}")) != before[name]}
+    assert changed == set(ALPHAS)
+
+
+def test_water_that_cannot_be_seen_is_said_to_be_below_the_drawing(opened: Any) -> None:
+    slider, said = opened.locator("#water-alpha"), opened.locator("#water-said")
+    assert said.inner_text().startswith("The water stands at 0.29:")
+    slider.fill("1.06")
+    assert said.inner_text().startswith("The water is below the drawing, at −")
+    assert opened.locator("#water-scores .surface").count() == 0
+    slider.fill("1")
+    assert said.inner_text().startswith("There is no water:")
+
+
+def test_derivatives_in_alpha_have_one_scale_for_all_rows_and_every_alpha(opened: Any) -> None:
+    numbers, unit, most = set(), set(), 0.0
+    bar = "(bars) => Math.max(...bars.map((bar) => Number(bar.getAttribute('height'))))"
+    for row in (
+        "explorer.row.set([0, 0, 0, 0, 0, 0, 0, 1.73])",
+        SCORES,
+        "explorer.row.set([0.1, 0, 0, 0, 0, 0, 0, 0])",
+    ):
+        opened.evaluate(row)
+        for alpha in ("1", "1.44", "2.5"):
+            opened.locator("#alpha-alpha").fill(alpha)
+            numbers.add(" ".join(opened.locator("#alpha-derivative text").all_text_contents()))
+            low, middle, high = opened.locator("#alpha-derivative line.grid").evaluate_all(HEIGHTS)
+            unit.add(round(low - middle, 3))
+            change = opened.evaluate(
+                "(alpha) => explorer.maps.alphaDerivative(explorer.row.scores, alpha)", float(alpha)
+            )
+            drawn = opened.locator("#alpha-derivative .bar").evaluate_all(bar)
+            assert drawn == pytest.approx(max(0.8, max(map(abs, change)) * (low - middle)), rel=1e-3)
+            most = max(most, *map(abs, change))
+            assert middle - high == pytest.approx(low - middle)
+    assert len(numbers) == len(unit) == 1
+    assert 1.1 < most < 1.2  # the largest there is, and it fits
+
+
+OVERPRINTED = """(svgs) => svgs.flatMap((svg) => {
+    const texts = [...svg.querySelectorAll('text')].map((text) => [text.textContent, text.getBoundingClientRect()]);
+    const over = ([, a], [, b]) =>
+        Math.min(a.right, b.right) - Math.max(a.left, b.left) > 0.5 &&
+        Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 3;
+    const before = (one, i) => texts.slice(0, i).filter((other) => over(one, other));
+    const pairs = texts.flatMap((one, i) => before(one, i).map(([name]) => name));
+    const { left, right } = svg.getBoundingClientRect();
+    return [...pairs, ...texts.filter(([, box]) => box.right > right + 1 || box.left < left - 1).map(([name]) => name)];
+})"""
+"""The labels that lie on others or leave their drawing."""
+FEET = """(texts) => texts.filter((text) => text.getAttribute('text-anchor') === 'middle')
+    .map((text) => Number(text.getAttribute('y')))"""
+PRESETS = ("mixed", "leader", "tie", "plateaus", "flat")
+
+
+@pytest.mark.parametrize("width", [320, 375, 1280])
+def test_no_label_of_the_dial_lies_on_another_or_on_a_line(opened: Any, width: int) -> None:
+    opened.set_viewport_size({"width": width, "height": 812})
+    drawings = opened.locator("section#alpha .play svg[data-height]")
+    presets = [f"document.getElementById('preset-{name}').click()" for name in PRESETS]
+    for row in (*presets, SCORES, "explorer.row.set([2.9, -2.9, -2.9, -2.9, -2.9, -2.9, -2.9, 2.5])"):
+        opened.evaluate(row)
+        assert drawings.evaluate_all(OVERPRINTED) == [], row
+        floor = float(opened.locator("#alpha-curves .axis").get_attribute("y1"))
+        feet = opened.locator("#alpha-curves .key").evaluate_all(FEET)
+        assert all(foot - 9 > floor for foot in feet), row  # below the axis, where no line is
 
 
 def test_sections_share_one_row_of_scores(opened: Any) -> None:

@@ -1,12 +1,12 @@
 // The section on α as a dial.
 function alphaSection() {
   const GRID = span(101).map((step) => 1 + step / 50);
-  const alpha = slider("alpha-alpha", draw);
+  const alpha = alphaSlider("alpha-alpha");
   function draw() {
     const sheet = canvas("alpha-curves");
     const ticks = [1, 1.5, 2, 2.5, 3];
     const share = { low: 0, high: 1, ticks: [0, 0.5, 1], label: "weight" };
-    const places = frame(sheet, { low: 1, high: 3, ticks, label: "α" }, share, { right: 24 });
+    const places = frame(sheet, { low: 1, high: 3, ticks, label: "α" }, share, { right: 24, drop: 15 });
     const curves = GRID.map((a) => maps.entmax(row.scores, { alpha: a }));
     span(COUNT).forEach((key) => {
       sheet.back.append(line(GRID.map((a, step) => [places.x(a), places.y(curves[step][key])]), `k${key}`));
@@ -36,9 +36,10 @@ function alphaSection() {
 
     const change = maps.alphaDerivative(row.scores, alpha.value);
     const slope = canvas("alpha-derivative");
-    const high = Math.max(0.05, ...change.map(Math.abs)) * 1.15;
-    const up = { low: -high, high, ticks: [-high, 0, high], form: (v) => shown(v), label: "∂p/∂α" };
-    const at = frame(slope, keyAxis, up, { left: 58 });
+    // One scale for all rows and every α: none reaches 1.12, the most where one score stands 1.73 before seven that tie.
+    const high = 1.2;
+    const up = { low: -high, high, ticks: [-1, 0, 1], form: (v) => shown(v, 0), label: "∂p/∂α" };
+    const at = frame(slope, keyAxis, up);
     const wide = ((at.right - at.left) / COUNT) * 0.6;
     change.forEach((value, key) => {
       const [top, bottom] = [at.y(Math.max(value, 0)), at.y(Math.min(value, 0))];
@@ -48,13 +49,13 @@ function alphaSection() {
     slope.say(`∂p/∂α at α ${shown(alpha.value)}: ${listed(change, 3)}.`);
     $("alpha-said").textContent = `α = ${shown(alpha.value)}: ${spread(weights)}.`;
   }
-  // The number of each key stands where its line ends: at its foot where the key leaves, else at the right.
+  // The number of each key stands where its line ends: below the axis where the key leaves, else at the right.
   function nameEnds(sheet, places, curves) {
     const last = span(COUNT).map((key) => GRID[curves.findIndex((p) => p[key] === 0)] ?? Infinity);
     const [left, stayed] = [(a) => a < Infinity, (a) => a === Infinity].map((is) => span(COUNT).filter((key) => is(last[key])));
-    const feet = apart(left.map((key) => places.x(last[key])), 9);
-    left.forEach((key, index) => sheet.back.append(words(feet[index], places.bottom - 5, key + 1, `key k${key}`)));
-    const rises = apart(stayed.map((key) => places.bottom - places.y(curves.at(-1)[key])), 12);
+    const feet = apart(left.map((key) => places.x(last[key])), 12, places.right);
+    left.forEach((key, index) => sheet.back.append(words(feet[index], places.bottom + 14, key + 1, `key k${key}`)));
+    const rises = apart(stayed.map((key) => places.bottom - places.y(curves.at(-1)[key])), 14, places.bottom - places.top);
     stayed.forEach((key, index) => {
       sheet.back.append(words(places.right + 5, places.bottom - rises[index] + 4, key + 1, `key k${key}`, "start"));
     });

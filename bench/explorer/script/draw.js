@@ -39,9 +39,11 @@ function canvas(id) {
   return { svg, back, width, height, say: (text) => (svg.querySelector("desc").textContent = text) };
 }
 
-// Axes of a canvas. x and y are { low, high, log, ticks, label, form }; the answer maps values to places.
+// Axes of a canvas. x and y are { low, high, log, ticks, label, form }; the answer maps values to places. Of the margins,
+// `drop` is room between the lower axis and its numbers.
 function frame(sheet, x, y, margin = {}) {
-  const { left, right, top, bottom } = { left: 46, right: 12, top: 10, bottom: x.label ? 40 : 24, ...margin };
+  const { left, right, top, drop } = { left: 46, right: 12, top: 10, drop: 0, ...margin };
+  const bottom = (x.label ? 40 : 24) + drop;
   const at = (axis, value) => {
     const [low, high, v] = axis.log ? [axis.low, axis.high, value].map(Math.log) : [axis.low, axis.high, value];
     return (v - low) / (high - low);
@@ -60,7 +62,7 @@ function frame(sheet, x, y, margin = {}) {
     sheet.back.append(words(area.left - 6, place + 4, (y.form ?? String)(tick), "dim", "end"));
   }
   for (const tick of x.ticks ?? []) {
-    sheet.back.append(words(places.x(tick), area.bottom + 16, (x.form ?? String)(tick)));
+    sheet.back.append(words(places.x(tick), area.bottom + drop + 16, (x.form ?? String)(tick)));
   }
   sheet.back.append(create("line", { class: "axis", x1: area.left, x2: area.right, y1: area.bottom, y2: area.bottom }));
   if (x.label) sheet.back.append(words((area.left + area.right) / 2, sheet.height - 4, x.label));
@@ -111,8 +113,8 @@ function handles(id, { count, name, low, high, step = 0.1, read, write, place, v
     const handle = create(
       "g",
       { class: `handle ${kind}`, role: "slider", tabindex: 0, "aria-label": `${name} ${index + 1}` },
-      create("circle", { class: "reach" }),
       create("circle", { class: "knob", r: 6.5 }),
+      create("rect", { class: "reach" }),
     );
     handle.setAttribute("aria-orientation", "vertical");
     handle.setAttribute("aria-valuemin", low);
@@ -126,15 +128,21 @@ function handles(id, { count, name, low, high, step = 0.1, read, write, place, v
       else return;
       event.preventDefault();
     });
+    // Else a finger would scroll the page: not every browser heeds touch-action on a part of a drawing.
+    handle.addEventListener("touchstart", (event) => event.preventDefault(), { passive: false });
+    const pulled = (event) => {
+      const box = $(id).getBoundingClientRect();
+      return valueAt((event.clientY - box.top) * ($(id).viewBox.baseVal.height / box.height));
+    };
+    let grip = 0; // how far beside the value the handle was taken hold of
     handle.addEventListener("pointerdown", (event) => {
+      grip = pulled(event) - read(index);
       handle.setPointerCapture(event.pointerId);
       handle.focus({ preventScroll: true });
       event.preventDefault();
     });
     handle.addEventListener("pointermove", (event) => {
-      if (!handle.hasPointerCapture(event.pointerId)) return;
-      const box = $(id).getBoundingClientRect();
-      set(valueAt((event.clientY - box.top) * ($(id).viewBox.baseVal.height / box.height)));
+      if (handle.hasPointerCapture(event.pointerId)) set(pulled(event) - grip);
     });
     layer.append(handle);
     return handle;
@@ -143,22 +151,24 @@ function handles(id, { count, name, low, high, step = 0.1, read, write, place, v
     const reach = Math.min(17, (place(1).x - place(0).x) / 2); // two neighbours never claim the same spot
     made.forEach((handle, index) => {
       const { x, y } = place(index);
-      handle.querySelector(".reach").setAttribute("r", reach.toFixed(1));
+      const square = { x: -reach, y: -reach, width: 2 * reach, height: 2 * reach, rx: reach };
+      for (const [name, size] of Object.entries(square)) handle.querySelector(".reach").setAttribute(name, size.toFixed(1));
       handle.setAttribute("transform", `translate(${x.toFixed(1)} ${y.toFixed(1)})`);
       handle.setAttribute("aria-valuenow", read(index).toFixed(2));
     });
   };
 }
 
-// Values in their order, moved up where they stand closer to the one before than `gap`.
-function apart(values, gap) {
+// Values in their order, moved apart where two are closer than `gap`, none beyond `high`.
+function apart(values, gap, high = Infinity) {
   const order = span(values.length).sort((a, b) => values[a] - values[b] || a - b);
   const found = [];
   order.forEach((index, rank) => (found[index] = rank ? Math.max(values[index], found[order[rank - 1]] + gap) : values[index]));
+  order.reverse().forEach((index, rank) => (found[index] = Math.min(found[index], rank ? found[order[rank - 1]] - gap : high)));
   return found;
 }
 
-// A range input with the number beside it, read as { value }.
+// A range input with the number beside it, read as { value } and moved by set.
 function slider(id, changed, form = (value) => shown(value)) {
   const [input, output] = [$(id), $(`${id}-value`)];
   const show = () => {
@@ -173,6 +183,10 @@ function slider(id, changed, form = (value) => shown(value)) {
   return {
     get value() {
       return input.valueAsNumber;
+    },
+    set(value) {
+      input.value = value;
+      show();
     },
   };
 }

@@ -1,7 +1,7 @@
 // Sections on one row: weights side by side, the waterline, fused neighbours, budgets.
 function weightsSection() {
   const k = slider("weights-k", draw, (value) => shown(value, 0));
-  const alpha = slider("weights-alpha", draw);
+  const alpha = alphaSlider("weights-alpha");
   let places;
   const place = scoreHandles("weights-scores", () => places);
   const inputs = span(COUNT).map((index) => slider(`score-${index}`, () => row.change(index, $(`score-${index}`).valueAsNumber)));
@@ -39,7 +39,7 @@ function weightsSection() {
 }
 
 function waterlineSection() {
-  const alpha = slider("water-alpha", draw);
+  const alpha = alphaSlider("water-alpha");
   let places;
   const place = scoreHandles("water-scores", () => places);
   function draw() {
@@ -55,11 +55,13 @@ function waterlineSection() {
       const ends = { x1: places.x(index), x2: places.x(index), y1: alive ? surface : places.bottom, y2: places.y(score) };
       sheet.back.append(create("line", { class: alive ? "stem entmax thick" : "stem drowned", ...ends }));
     });
-    if (level >= LOWEST) {
+    const seen = level >= LOWEST;
+    if (seen) {
       sheet.back.append(create("line", { class: "surface", x1: places.left, x2: places.right, y1: surface, y2: surface }));
       sheet.back.append(words(places.right - 4, surface - 6, `θ = ${shown(level)}`, "ink", "end"));
     }
-    const height = Number.isFinite(level) ? `The water stands at ${shown(level)}` : "There is no water";
+    const where = seen ? `The water stands at ${shown(level)}` : `The water is below the drawing, at ${shown(level)}`;
+    const height = Number.isFinite(level) ? where : "There is no water";
     const said = `${height}: ${spread(weights)}.`;
     sheet.say(`Scores ${listed(row.scores, 1)}. ${said}`);
     $("water-said").textContent = said;

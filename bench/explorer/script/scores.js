@@ -14,12 +14,26 @@ const row = {
   watchers: [],
   set(scores) {
     row.scores = scores.map((score) => Number(score.toFixed(2)));
+    row.redraw();
+  },
+  redraw() {
     for (const watcher of row.watchers) watcher();
   },
   change(index, score) {
     row.set(row.scores.map((old, place) => (place === index ? score : old)));
   },
 };
+
+// A slider for the one α that all sections with an α of entmax share.
+const alphas = [];
+function alphaSlider(id) {
+  const own = slider(id, () => {
+    for (const each of alphas) each.set(own.value);
+    row.redraw();
+  });
+  alphas.push(own);
+  return own;
+}
 
 // Draws now, whenever the row changes and whenever the page is laid out anew.
 const redraws = [];
