@@ -27,7 +27,7 @@ def source_hashes(config: RunConfig) -> dict[str, str]:
 
 
 def are_planned(config: RunConfig, planned: Mapping[str, str]) -> bool:
-    """Whether map and model of the run, where they are foreign, have the hashes `planned`; data have one of their own."""
+    """Whether a foreign map or model of the run has the hash that was `planned`. Data have a hash of their own."""
     return all(planned.get(name) == now for name, now in foreign_hashes(config).items() if name != "data_source")
 
 
