@@ -4,7 +4,6 @@ import shlex
 import sys
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from bench import ROOT
@@ -49,9 +48,9 @@ def _notice(what: str, jobs: Sequence[Job]) -> str:
 
 
 def _remedy(jobs: Sequence[Job]) -> str:
-    """How to make `jobs` again: the command of this process, for their data sets, normalizers and seeds alone."""
-    called, *words = sys.argv
-    if Path(called).parent.name != "bench" and called != "bench":  # a sweep that is a function call of somebody's code
+    """How to make `jobs` again: the command as it was typed, for their data sets, normalizers and seeds alone."""
+    program, words = sys.orig_argv[1:3], sys.orig_argv[3:]
+    if program != ["-m", "bench"]:  # a sweep that is a function call of somebody's code
         return "force=true makes them again"
     chosen = {group: list(dict.fromkeys(job.raw[group]["name"] for job in jobs)) for group in ("dataset", "normalizer")}
     # A label that is made from options, as topk_0.3, is no choice of its group: then the words stay as they were.

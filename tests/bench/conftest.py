@@ -74,6 +74,7 @@ def command(
 
     def call(*words: str) -> tuple[int, str, str]:
         monkeypatch.setattr(sys, "argv", ["bench", *words])
+        monkeypatch.setattr(sys, "orig_argv", ["python", "-m", "bench", *words])
         capsys.readouterr()
         try:
             code = main()

@@ -141,7 +141,7 @@ def test_a_table_that_nobody_reads_any_more_is_watched_no_longer(
     def look(*_: object) -> State:
         looks.append(1)
         assert len(looks) < 10, "it looks again and again"
-        return State(runs={tmp_path / "r": Run(("digits", "softmax"), "0", "f")})
+        return State(runs={tmp_path / "r": Run("digits", "softmax", "c", "0", "f")})
 
     reader, writer = os.pipe()
     monkeypatch.setattr("bench.status.look", look)
