@@ -19,7 +19,7 @@ from .slots import Parameter, from_top, nan_as_rows, per_slot, precise, refuse_w
 SLACK = 1e-6
 """How far rounding may leave Σu below 1."""
 FAR = -1e4
-"""Scores this far below the largest cost bounds so many digits that float64 weights would show it."""
+"""Further below the largest score, z_i - u_i in float64 would round u_i to less than 12 decimals."""
 
 
 def constrained_sparsemax(scores: Tensor, upper: Parameter, *, dim: int = -1, mask: Tensor | None = None) -> Tensor:
