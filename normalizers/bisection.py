@@ -20,7 +20,7 @@ from torch.autograd import Function
 from . import native
 from .implicit import implicit
 from .newton import solve_entmax
-from .rows import check_number, check_tensor, kept, on_rows, per_row
+from .rows import check_number, check_tensor, kept, on_rows, per_row, transformed
 
 Gradient = Literal["exact", "through_bisection"]
 PUBLISHED_STEPS = 18
@@ -49,18 +49,12 @@ def entmax_through_bisection(
     def row_map(rows: Tensor) -> Tensor:
         shaped = per_row(alpha, scores, dim, "alpha") if alpha.ndim else alpha
         shaped = shaped.to(rows.dtype)
-        if _transformed() or not native.serves(rows):
+        if transformed() or not native.serves(rows):
             return _rows_through_bisection(rows, shaped - 1, steps)
         weights: Tensor = _ByKernel.apply(rows, shaped.expand(*rows.shape[:-1], 1), steps)
         return weights
 
     return on_rows(row_map, scores, dim, mask)
-
-
-def _transformed() -> bool:
-    """Whether a compiler, a transform of `torch.func` or forward mode looks on, who would not see into a kernel."""
-    forward_mode = torch.autograd.forward_ad._current_level >= 0
-    return bool(torch.compiler.is_compiling() or forward_mode or torch._C._functorch.peek_interpreter_stack())
 
 
 class _ByKernel(Function):

@@ -13,11 +13,13 @@ import torch
 from torch import Tensor
 
 from .base import Normalizer
-from .rows import check_number, check_tensor, on_rows
+from .rows import check_number, check_tensor, on_rows, transformed
 from .slots import Parameter, from_top, nan_as_rows, per_slot, precise, refuse_where, with_zero_curvature
 
 SLACK = 1e-6
 """How far rounding may leave Σu below 1."""
+FAR = -1e4
+"""Further below the largest score, z_i - u_i in float64 would round u_i to less than 12 decimals."""
 
 
 def constrained_sparsemax(scores: Tensor, upper: Parameter, *, dim: int = -1, mask: Tensor | None = None) -> Tensor:
@@ -68,11 +70,13 @@ def _constrained_rows(rows: Tensor, upper: Tensor) -> Tensor:
 
 
 def _without_wide_gaps(z: Tensor) -> Tensor:
-    """Scores with the same weights as `z`, and with breaks z_i - u_i that rounding tells from z_i.
+    """Scores with the same weights as `z` (..., n), at most 0, but so near to 0 that z_i - u_i keeps the digits of u_i.
 
     Of two neighbours in the sorted row that lie more than 1 apart, the lower one gets weight only once the upper one is
     at its bound, however far apart they are. So every gap above 2 may become 2; rows without one stay as they are.
     """
+    if not transformed() and not bool((z < FAR).any()):  # the usual case, which needs no other sort
+        return z
     ordered, order = z.sort(dim=-1, descending=True)
     gaps = ordered[..., :-1] - ordered[..., 1:]
     closer = torch.cat([ordered[..., :1], ordered[..., :1] - gaps.clamp(max=2.0).cumsum(-1)], -1)

@@ -119,6 +119,12 @@ def extremes(parameter: Tensor) -> tuple[float, float]:
     return low.item(), high.item()
 
 
+def transformed() -> bool:
+    """Whether a compiler, a transform of `torch.func` or forward mode watches: values cannot be looked at then."""
+    forward_mode = torch.autograd.forward_ad._current_level >= 0
+    return bool(torch.compiler.is_compiling() or forward_mode or torch._C._functorch.peek_interpreter_stack())
+
+
 def kept(rows: Tensor) -> Tensor:
     """Which slots of `rows` count: all but -inf. A NaN counts, so that its row comes out NaN."""
     return rows != -torch.inf

@@ -36,7 +36,7 @@ def sigmoid_attention(
 
 
 def check_bias(bias: Parameter | None) -> None:
-    """Raise TypeError where `bias` is neither None, number nor tensor, ValueError where it is a number not finite."""
+    """Raise TypeError where `bias` is neither None, number nor tensor, ValueError for a number that is not finite."""
     if bias is None or isinstance(bias, Tensor):
         return
     check_number(bias, "bias", or_tensor=True)

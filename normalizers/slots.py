@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 from torch.autograd import Function
 
-from .rows import check_number, check_tensor, kept, per_row
+from .rows import check_number, check_tensor, kept, per_row, transformed
 
 Parameter = float | Tensor
 """A number, or a tensor that broadcasts to the scores with size 1 along `dim`; differentiable."""
@@ -75,7 +75,8 @@ def with_zero_curvature(weights: Tensor, *inputs: Tensor) -> Tensor:
     exp(0 x) - 1 changes neither value nor gradient, and makes that gradient a function of x.
     """
     for x in inputs:
-        weights = weights + (0.0 * x).expm1()
+        if x.requires_grad or transformed():
+            weights = weights + (0.0 * x).expm1()
     return weights
 
 
