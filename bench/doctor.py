@@ -13,9 +13,11 @@ import torch
 
 from bench import provenance
 from bench.launcher import composed
+from bench.plan import at_once, cores
 from bench.schema import RunConfig, validate
 from datasets import DataError, manifest
 from normalizers import native
+from normalizers.native import build
 
 ROOM_MB = 500
 """Free disk space below which a sweep may not end."""
@@ -55,19 +57,25 @@ def _software() -> Iterator[Finding]:
         yield Finding(name.replace("_", "-"), str(facts[name]))
     dirty = " with uncommitted changes" if facts["code_dirty"] else ""
     yield Finding("code", f"{facts['code_version']}{dirty}")
-    compiler = os.environ.get("CC") or next(filter(None, map(shutil.which, ("cc", "gcc", "clang"))), None)
+    compiler = _compiler()
     if native.variant() == "torch":
         advice = "install a C compiler (cc, gcc or clang); without kernels the sparse maps are several times as slow"
-        yield Finding("kernels", f"none, compiler: {compiler or 'none'}", LACK, advice)
+        yield Finding("kernels", f"none, compiler: {compiler}", LACK, advice)
     else:
         yield Finding("kernels", f"{native.variant()}, compiler: {compiler}")
 
 
+def _compiler() -> str:
+    try:
+        return shlex.join(build.compiler())
+    except (FileNotFoundError, ValueError):
+        return "none"
+
+
 def _machine(config: RunConfig) -> Iterator[Finding]:
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    workers = config.parallel or max(1, cores // config.threads)
+    workers = at_once({"parallel": config.parallel, "threads": config.threads})
     yield Finding(
-        "processor", f"{provenance.machine()['cpu']}, {cores} cores: {workers} workers of {config.threads} thread"
+        "processor", f"{provenance.machine()['cpu']}, {cores()} cores: {workers} workers of {config.threads} thread"
     )
     gpu = torch.cuda.get_device_name() if torch.cuda.is_available() else "none, runs use the processor"
     yield Finding("GPU", gpu)
@@ -119,5 +127,8 @@ def _tracking(config: RunConfig) -> Iterator[Finding]:
 
 
 def _netrc() -> str:
-    path = Path(os.environ.get("NETRC", Path.home() / ".netrc"))
+    try:
+        path = Path(os.environ.get("NETRC") or "~/.netrc").expanduser()
+    except RuntimeError:  # this user has no home folder
+        return ""
     return path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""

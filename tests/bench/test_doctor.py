@@ -66,6 +66,19 @@ def test_without_kernels_it_says_what_helps(
     assert "-> install a C compiler" in lines(capsys)
 
 
+def test_a_user_without_a_home_folder_is_told_the_same(
+    root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def unknown(_uid: int) -> None:
+        raise KeyError
+
+    for name in ("HOME", "NETRC", "WANDB_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("pwd.getpwuid", unknown)
+    assert doctor([f"data.root={root}"], CONF) == 0
+    assert "without a key" in lines(capsys)
+
+
 def test_the_mode_of_tracking_is_the_one_asked_for(
     root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
