@@ -12,7 +12,7 @@ import pandas as pd
 
 from analysis import lengths, mixtures, published
 from analysis.errors import InputError, near
-from bench.records import Record, RecordError, files, read
+from bench.records import ImpossibleError, Record, RecordError, files, read
 
 METRICS = (
     *("accuracy", "macro_f1", "test_loss", "validation_accuracy", "support"),
@@ -21,7 +21,7 @@ METRICS = (
 )
 PROVENANCE = (
     *("code_version", "code_dirty", "torch", "python", "numpy", "cpu", "threads", "kernel", "compiled", "device"),
-    "data_hash",
+    *("data_hash", *mixtures.SOURCES),
 )
 KEY = ["dataset", "normalizer", "seed"]
 COLUMNS = [*KEY, *METRICS, *PROVENANCE, "setting", "cell", "fingerprint", "notes", "path"]
@@ -38,7 +38,8 @@ class Runs:
 
     `frame`: one row per completed run, sorted by data set, normalizer and seed, with the columns KEY, METRICS (float,
     NaN where absent; seconds, MiB), PROVENANCE (text, None where absent), setting, cell, fingerprint, notes and path.
-    `failed`: keys of runs that were tried and gave no result. `warnings`: files left out, one message each.
+    `failed`: keys of runs that were tried and gave no result. `warnings`: files left out, one message each, and runs
+    of one cell, or of two that are compared, that other source code made.
     `by_length`: one row per run and test length, with the columns lengths.COLUMNS; empty where no record has lengths.
     """
 
@@ -108,7 +109,6 @@ def from_records(
     configs: dict[tuple[str, str], dict[str, Any]] = {}
     # One by one: a record in memory is a hundred times its row.
     for path, record in pairs:
-        _refuse_impossible(path, record)
         reason = _unusable(record)
         if reason is None:
             rows.append(_row(path, record))
@@ -129,6 +129,7 @@ def from_records(
     mixtures.refuse_doubles(frame, KEY)
     completed = set(frame[KEY].itertuples(index=False, name=None))
     lost = frozenset({key for key, _, _ in failed} - completed)
+    said += mixtures.source_warnings(frame)
     return Runs(frame, lost, tuple(said), lengths.gathered(tested, frame))
 
 
@@ -149,6 +150,8 @@ def _each(sources: Sequence[Path], broken: list[RecordError]) -> Iterator[tuple[
             seen.add(same)
             try:
                 yield from published.read(path) if path.suffix == ".csv" else [(path, read(path))]
+            except ImpossibleError as error:
+                raise InputError(f"{error}") from error
             except RecordError as error:
                 broken.append(error)
 
@@ -168,15 +171,6 @@ def _unusable(record: Record) -> str | None:
         what = "this run failed" if record.status == "failed" else "this run was interrupted"
         return f"{what}: {message[0]}" if message else what
     return None if record.metrics.get("accuracy") is not None else "completed, but without an accuracy"
-
-
-def _refuse_impossible(path: Path, record: Record) -> None:
-    for name in ("accuracy", "macro_f1"):
-        value = record.metrics.get(name)
-        if value is not None and not 0 <= value <= 1:
-            raise InputError(
-                f"{path}: {name} is {value:g}, which is no share of 1; a percentage must be divided by 100"
-            )
 
 
 def _row(path: Path, record: Record) -> tuple[Any, ...]:

@@ -1,4 +1,7 @@
-"""What may not stand in one frame: two runs of one key, and runs of different settings. Each refusal names files."""
+"""What may not stand in one frame: two runs of one key, and runs of different settings. Each refusal names files.
+
+Runs that other source code made may stand in one frame, and are warned of.
+"""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -11,6 +14,12 @@ Configs = Mapping[tuple[str, str], Mapping[str, Any]]
 """(setting, cell) -> the configuration of a run with them."""
 
 ABSENT = "not there"
+SOURCES = {
+    "map_source": "normalizer's code",
+    "model_source": "model's code",
+    "data_source": "code that builds the data set",
+}
+"""What records say of the source code of the parts of a run, each with a name for it."""
 
 
 def refuse_doubles(frame: pd.DataFrame, key: list[str]) -> None:
@@ -64,6 +73,32 @@ def _refuse(frame: pd.DataFrame, by: list[str], column: str, what: str, configs:
             + "\n".join([*lines, *_differences(compared)])
             + "\nAnalyse them apart, each from a folder of its own."
         )
+
+
+def source_warnings(frame: pd.DataFrame) -> list[str]:
+    """What a reader must know where one mean, or one comparison, has runs that other source code made.
+
+    The normalizer's code is looked at within each data set and normalizer; that of the model and of the data set within
+    each data set, where all normalizers must share it. Records that do not say it are left out.
+    """
+    warnings = []
+    for column, what in SOURCES.items():
+        by = ["dataset", "normalizer"] if column == "map_source" else ["dataset"]
+        for key, group in frame[frame[column].notna()].groupby(by, sort=True):
+            kinds = [kind for _, kind in group.groupby(column, sort=False)]
+            if len(kinds) > 1:
+                shown = "; ".join(f"{_runs(len(kind))} of {_who(kind, column)}" for kind in kinds)
+                warnings.append(
+                    f"{' '.join(map(str, key))}: the {what} was not the same in all runs: {shown}. What they differ in "
+                    "may be the code; the same sweep with force=true makes them again"
+                )
+    return warnings
+
+
+def _who(kind: pd.DataFrame, column: str) -> str:
+    """The hash of the source of some runs, with their normalizers where these may differ, and a file."""
+    names = f" ({', '.join(kind['normalizer'].unique())})" if column != "map_source" else ""
+    return f"{kind[column].iloc[0]}{names}, such as {kind['path'].iloc[0]}"
 
 
 def flat(config: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:

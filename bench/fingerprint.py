@@ -1,7 +1,9 @@
 """Fingerprints: one short hash for everything that changes a run's result, and nothing else.
 
 Labels, folders, worker counts, threads, devices and hosts are left out. All options are hashed with their defaults
-filled in, so that a default that changes gives another fingerprint.
+filled in, so that a default that changes gives another fingerprint. The source of the project's own code is left out
+too: `PROTOCOL` says when it gives other numbers. A map, model or data set from elsewhere has no such promise, so that
+the hash of its source goes in.
 """
 
 import hashlib
@@ -9,6 +11,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
+from bench import parts
 from bench.provenance import version
 from bench.schema import RunConfig
 
@@ -38,6 +41,8 @@ class Identity:
 
 def identify(config: RunConfig, data_hash: str) -> Identity:
     """The identity of the run `config` on arrays of content hash `data_hash`."""
+    foreign = parts.foreign_hashes(config)
+    own = {name: foreign.pop(name) for name in ("map_source",) if name in foreign}
     setting = {
         "protocol": PROTOCOL,
         "data": data_hash,
@@ -46,8 +51,9 @@ def identify(config: RunConfig, data_hash: str) -> Identity:
         "model": _known("model", config.model.model_dump()),
         "train": _known("train", config.train.model_dump()),
         **{name: major for name, first in MAJORS.items() if (major := version(name).partition(".")[0]) != first},
+        **foreign,
     }
-    cell = setting | {"normalizer": _known(config.normalizer.map, config.normalizer.model_dump(exclude={"name"}))}
+    cell = setting | own | {"normalizer": _known(config.normalizer.map, config.normalizer.model_dump(exclude={"name"}))}
     return Identity(_hash(cell | {"seed": config.seed}), _hash(cell), _hash(setting))
 
 

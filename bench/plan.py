@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from bench import inputs, provenance
+from bench import inputs, parts, provenance, sources
 from bench.attention_model import Sizes
 from bench.fingerprint import Identity, identify
 from bench.records import record_path
@@ -17,10 +17,17 @@ from bench.run import make_normalizer
 from bench.schema import ConfigError, RunConfig, validate
 from datasets import DataError, Prepared
 
+SOURCE = sources.imported()
+"""The hash of the source that this process imported; None where files changed meanwhile."""
+
 
 @dataclass(frozen=True)
 class Job:
-    """One run to make. Plain data, so that it can be sent to another process."""
+    """One run to make. Plain data, so that it can be sent to another process.
+
+    `source` is the hash of the whole source that the run was planned with, `part_sources` those of its own parts (see
+    `bench.parts`); a process that imported other source refuses the run.
+    """
 
     raw: Mapping[str, Any]
     label: str
@@ -30,6 +37,8 @@ class Job:
     code: Mapping[str, Any]
     cost: float
     force: bool
+    source: str | None = None
+    part_sources: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def cell(self) -> str:
@@ -52,6 +61,8 @@ def plan(raws: Sequence[Mapping[str, Any]], *, here: bool = True) -> Plan:
     Raises ConfigError, with every fault on a line of its own, before anything is prepared or trained. A data set that
     cannot be had makes its own runs unavailable and leaves the others.
     """
+    if SOURCE is None:
+        raise ConfigError(f"the code in {sources.ROOT} changed while this process imported it; start again")
     configs = _validated(raws, here)
     result = Plan()
     faults: dict[str, None] = {}
@@ -97,6 +108,7 @@ def _validated(raws: Sequence[Mapping[str, Any]], here: bool) -> list[RunConfig]
         try:
             config = validate(raw)
             make_normalizer(config)
+            parts.source_hashes(config)
             if here and config.device == "cuda" and not torch.cuda.is_available():
                 raise ConfigError("device=cuda: torch finds no CUDA device here; use device=cpu or device=auto")
             if here and config.threads > cores():
@@ -159,6 +171,8 @@ def _job(raw: Mapping[str, Any], config: RunConfig, prepared: Prepared, code: Ma
         code=code,
         cost=float(train_rows * config.train.epochs * config.train.passes * n),
         force=config.force,
+        source=SOURCE,
+        part_sources=parts.source_hashes(config),
     )
 
 

@@ -13,9 +13,11 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from bench import finite_json
+from bench.domains import Metrics, check_attention
+from bench.domains import check_metrics as check_metrics  # for whoever reads results from elsewhere
 
 if TYPE_CHECKING:
     from filelock import FileLock
@@ -44,8 +46,12 @@ class UnreadableError(RecordError):
     """A record file that the system does not let be read, for want of a right or for a fault: it may well be whole."""
 
 
+class ImpossibleError(RecordError):
+    """A record that is whole and holds a number that cannot be, such as an accuracy of 83."""
+
+
 class Record(BaseModel):
-    """One benchmark run, complete in itself.
+    """One benchmark run, complete in itself. Its metrics lie in the domains of `bench.domains`.
 
     `fingerprint` identifies everything that changes the result; `setting` the same without seed and normalizer, so
     records of one data set may be compared only where their `setting` is equal; `cell` the same without the seed, so
@@ -64,8 +70,8 @@ class Record(BaseModel):
     status: Status
     notes: list[Annotated[str, Field(pattern=r"^[^\x00-\x08\x0b-\x1f\x7f]*$")]] = []
     config: dict[str, Any]
-    metrics: dict[str, float | None] = {}
-    attention: dict[str, Any] = {}
+    metrics: Annotated[Metrics, AfterValidator(check_metrics)] = {}
+    attention: Annotated[dict[str, Any], AfterValidator(check_attention)] = {}
     curves: dict[str, list[Any]] = {}
     predictions: dict[str, Any] = {}
     provenance: dict[str, Any] = {}
@@ -92,8 +98,8 @@ def record_path(results_dir: Path, dataset: str, normalizer: str, seed: int, fin
 def read(path: Path) -> Record:
     """The record in `path`.
 
-    Raises RecordError, naming the file, where it is not a whole record of this schema, and UnreadableError where that
-    cannot be told.
+    Raises RecordError, naming the file, where it is not a whole record of this schema, ImpossibleError where a number
+    is outside its domain, and UnreadableError where that cannot be told.
     """
     try:
         content = finite_json.parse(path.read_text(encoding="utf-8"))
@@ -118,6 +124,8 @@ def read(path: Path) -> Record:
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])
+        if where in ("metrics", "attention") and first["type"] == "value_error":
+            raise ImpossibleError(path, f"{where}.{first['ctx']['error']}") from error
         raise RecordError(path, f"field {where}: {first['msg']}") from error
 
 

@@ -9,9 +9,10 @@ from typing import Any
 
 import torch
 
-from bench import ROOT, classification, generalization, inputs, interrupts, provenance
+from bench import ROOT, classification, generalization, inputs, interrupts, parts, provenance
 from bench.allocator import keep_memory
 from bench.attention_model import AttentionModel, Sizes
+from bench.domains import check_attention, check_metrics
 from bench.fingerprint import Identity
 from bench.models import MODELS
 from bench.records import SCHEMA, Record
@@ -36,8 +37,11 @@ def perform(
     try:
         tracker = open_tracker(config, content)
         start = time.perf_counter()  # a tracker's own start is none of the run's time
-        content |= _measured(config, content["provenance"], tracker, seen) | {"status": "completed"}
-        content["metrics"]["wall_seconds"] = time.perf_counter() - start
+        measured = _measured(config, content["provenance"], tracker, seen)
+        measured["metrics"]["wall_seconds"] = time.perf_counter() - start
+        check_metrics(measured["metrics"])
+        check_attention(measured["attention"])
+        content |= measured | {"status": "completed"}
     except KeyboardInterrupt:
         content |= {"status": "interrupted"}
     except Exception as error:
@@ -72,6 +76,7 @@ def heading(config: RunConfig, identity: Identity, code: Mapping[str, Any]) -> d
         "provenance": {
             **code,
             **provenance.machine(),
+            **parts.source_hashes(config),
             **{"threads": config.threads, "kernel": native.variant(), "compiled": config.compile},
         },
     }

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bench import interrupts, planfile, wandb_sweep
+from bench import interrupts, outdated, planfile, wandb_sweep
 from bench.launchers.cluster import Cluster, batches, in_batches
 from bench.plan import Job, Plan, at_once, plan
 from bench.pool import in_this_process, in_workers
@@ -44,12 +44,14 @@ def sweep(raws: Sequence[Mapping[str, Any]], cluster: Cluster | None = None) -> 
     planned = plan(raws, here=cluster is None or cluster.here)
     _say_repeated(planned)
     todo, done, unreadable = _divide(planned.jobs)
+    for line in outdated.notices(done):
+        print(f"notice: {line}", file=sys.stderr, flush=True)
     for folder in dict.fromkeys(job.results_dir for job in todo):
         _check_writable(folder)
     left = {job.path for job in todo}
     todo = wandb_sweep.prepared(todo, [job for job in planned.jobs if job.path not in left])
     if done:
-        print(f"{done} already done{', skipped (force=true makes them again)' if todo else ''}")
+        print(f"{len(done)} already done{', skipped (force=true makes them again)' if todo else ''}")
     failures = [Failure(label, reason) for label, reason in planned.unavailable] + unreadable
     for line in _listed(failures)[1:-1] if failures else []:
         print(f"notice: cannot be run:{line}", file=sys.stderr, flush=True)
@@ -59,7 +61,7 @@ def sweep(raws: Sequence[Mapping[str, Any]], cluster: Cluster | None = None) -> 
         planfile.write(planned.jobs, todo, workers)
         print(f"{len(todo)} to run with {workers} worker{'s' * (workers > 1)}, the longest first", flush=True)
         stop = raws[0]["on_error"] == "stop"
-        interrupted = _make(outcomes, Progress(todo, done, workers), stop=stop, failures=failures)
+        interrupted = _make(outcomes, Progress(todo, len(done), workers), stop=stop, failures=failures)
     code = _close(planned, failures, interrupted, time.monotonic() - start)
     for line in wandb_sweep.waiting(planned.jobs):
         print(line)
@@ -101,15 +103,19 @@ def _make(outcomes: Outcomes, progress: Progress, *, stop: bool, failures: list[
     return False
 
 
-def _divide(jobs: Sequence[Job]) -> tuple[list[Job], int, list[Failure]]:
-    """The jobs to make, how many are done, and those of which that cannot be told.
+def _divide(jobs: Sequence[Job]) -> tuple[list[Job], list[outdated.Done], list[Failure]]:
+    """The jobs to make, those that are done, and those of which that cannot be told.
 
     A broken record is named, and set aside when its run is made again.
     """
-    todo, unreadable = [], []
+    todo: list[Job] = []
+    done: list[outdated.Done] = []
+    unreadable: list[Failure] = []
     for job in jobs:
         try:
-            if finished(job) and not job.force:
+            record = finished(job)
+            if record and not job.force:
+                done.append((job, record.provenance))
                 continue
         except UnreadableError as error:
             unreadable.append(Failure(job.label, f"{error}; it may be whole, so that the run is not made again"))
@@ -117,7 +123,7 @@ def _divide(jobs: Sequence[Job]) -> tuple[list[Job], int, list[Failure]]:
         except RecordError as error:
             print(f"notice: {error}; the run is made again, and this set aside in {ARCHIVE}", file=sys.stderr)
         todo.append(job)
-    return todo, len(jobs) - len(todo) - len(unreadable), unreadable
+    return todo, done, unreadable
 
 
 def _say_repeated(planned: Plan) -> None:
@@ -168,6 +174,6 @@ def _check_writable(folder: Path) -> None:
 
 def _recorded(job: Job) -> bool:
     try:
-        return finished(job)
+        return finished(job) is not None
     except RecordError:
         return False

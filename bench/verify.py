@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from bench import inputs, provenance, records, tolerance
+from bench import inputs, parts, provenance, records, tolerance
 from bench.fingerprint import identify
 from bench.launcher import composed
 from bench.records import Record, RecordError
@@ -26,7 +26,7 @@ MEASURED_TIME = {
 COMPARED = ("status", "notes", "metrics", "attention", "curves", "predictions")
 KIND = ("cpu", "kernel", "device", "torch", "numpy", "threads", "compiled")
 """What makes a kind of machine, and how it computed: where one of them differs, last digits may."""
-ORIGIN = ("code_version", *KIND)
+ORIGIN = ("code_version", *parts.NAMES, *KIND)
 """What is named beside a difference."""
 ALLOWED = ("data.root", "device", "threads", "compile")
 """How a run is carried out, which its record does not fix."""
@@ -143,7 +143,11 @@ def _repeat(old: Record, overrides: list[str], conf: Path) -> tuple[str, list[st
 
 
 def _changed(old: Record, new: Record, names: Iterable[str]) -> list[str]:
-    """One line for each of `names` that the provenance of the two records does not share."""
+    """One line for each of `names` that the provenance of the two records does not share.
+
+    Which source the parts had is left out where the old record, of before it was recorded, does not say it.
+    """
+    names = [name for name in names if name not in parts.NAMES or name in old.provenance]
     return [
         f"({name}: recorded with {old.provenance.get(name)}, now {new.provenance.get(name)})"
         for name in names

@@ -6,7 +6,7 @@ from typing import Literal
 
 from filelock import Timeout
 
-from bench import records
+from bench import parts, plan, records
 from bench.plan import Job
 from bench.records import Record, RecordError, UnreadableError, record_path
 from bench.run import lost, perform
@@ -15,6 +15,7 @@ from bench.tracking import Seen, open_tracker
 
 Keep = Callable[[Record], None]
 STAYS = "; the finished record that is there stays"
+CHANGED = "the code changed after the sweep was planned; the same command plans anew"
 
 
 @dataclass(frozen=True)
@@ -31,26 +32,40 @@ class Outcome:
     left: bool = False
 
 
-def finished(job: Job) -> bool:
-    """Whether the record of `job` is there, whole and completed.
+def finished(job: Job) -> Record | None:
+    """The record of `job` where it is there, whole and completed.
 
     Raises RecordError, naming the file, where something is there that is no record, or that of another run, and
     UnreadableError where that cannot be told.
     """
     try:
         if not job.path.exists():
-            return False
+            return None
     except OSError as error:
         raise UnreadableError(job.path, f"cannot be read ({error.strerror})") from error
     record = records.read(job.path)
     if job.path != record_path(job.results_dir, *record.key, record.fingerprint):
         raise RecordError(job.path, f"is the record of another run, {record.key} with {record.fingerprint}")
-    return record.status == "completed"
+    return record if record.status == "completed" else None
+
+
+class _ChangedError(Exception):
+    """This process imported other source than the run was planned with."""
 
 
 def carry_out(job: Job, *, wait: bool) -> Outcome:
-    """Make the run and write its record, unless another process holds it (`busy`, or waited for) or has made it."""
-    return _record(job, lambda keep: perform(validate(job.raw), job.identity, job.code, keep), wait=wait)
+    """Make the run and write its record, unless another process holds it (`busy`, or waited for) or has made it.
+
+    A process that imported other source than the run was planned with makes no record: it would name the wrong code.
+    """
+
+    def make(keep: Keep) -> Record:
+        config = validate(job.raw)
+        if (job.source, job.part_sources) != (plan.SOURCE, parts.source_hashes(config)):
+            raise _ChangedError
+        return perform(config, job.identity, job.code, keep)
+
+    return _record(job, make, wait=wait)
 
 
 def write_lost(job: Job, reason: str) -> Outcome:
@@ -86,6 +101,8 @@ def _record(job: Job, make: Callable[[Keep], Record], *, wait: bool) -> Outcome:
             return _outcome(record)
     except Timeout:
         return Outcome("busy")
+    except _ChangedError:
+        return Outcome("failed", error=CHANGED)
     except OSError as error:
         return Outcome("failed", error=f"{job.results_dir} cannot be written ({error.strerror or error})")
     except (RecordError, ValueError) as error:
@@ -95,7 +112,7 @@ def _record(job: Job, make: Callable[[Keep], Record], *, wait: bool) -> Outcome:
 def _finished(job: Job) -> bool:
     """`finished`, where what is there and no record does not count; it raises UnreadableError alone."""
     try:
-        return finished(job)
+        return finished(job) is not None
     except UnreadableError:
         raise
     except RecordError:

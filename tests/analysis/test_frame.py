@@ -1,5 +1,6 @@
 """What may stand in one frame, and what is refused or left out with its file named."""
 
+import json
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -167,10 +168,25 @@ def test_a_source_of_another_kind_is_refused(tmp_path: Path) -> None:
         frame.load([tmp_path / "x.txt"])
 
 
-@pytest.mark.parametrize("accuracy", [87.5, -0.01, 1e300])
-def test_an_accuracy_that_is_no_share_of_1_is_refused(build: SimpleNamespace, accuracy: float) -> None:
-    with pytest.raises(InputError, match=r"digits-softmax-0.json: accuracy is .* a percentage must be divided by 100"):
-        build.runs_of([build.make("digits", "softmax", 0, accuracy)])
+IMPOSSIBLE = [
+    *(("accuracy", value, "a share of 1; a percentage must be divided by 100") for value in (87.5, -0.01, 1e300)),
+    ("validation_accuracy", 83.0, "a share of 1; a percentage must be divided by 100"),
+    ("support", 7.5, "a share of 1; a percentage must be divided by 100"),
+    ("train_seconds", -5.0, "a number of seconds, 0 or more"),
+]
+
+
+@pytest.mark.parametrize(("name", "value", "domain"), IMPOSSIBLE)
+def test_a_record_with_an_impossible_number_is_refused(
+    build: SimpleNamespace, records_dir: Path, name: str, value: float, domain: str
+) -> None:
+    [path] = build.save(records_dir, build.make("digits", "softmax", 9, 0.5))
+    content = json.loads(path.read_text(encoding="utf-8"))
+    content["metrics"][name] = value
+    path.write_text(json.dumps(content), encoding="utf-8")
+    with pytest.raises(InputError) as refused:
+        frame.load([records_dir])
+    assert str(refused.value) == f"{path}: metrics.{name} is {value:g}, which is not {domain}"
 
 
 def test_two_settings_of_one_seed_say_what_differs(build: SimpleNamespace) -> None:
@@ -180,3 +196,45 @@ def test_two_settings_of_one_seed_say_what_differs(build: SimpleNamespace) -> No
     ]
     with pytest.raises(InputError, match="epochs: 1, 2"):
         build.runs_of(records)
+
+
+def made_by(build: SimpleNamespace, **sources: tuple[str | None, ...]) -> list:
+    """Two runs of softmax and two of hae, whose provenance names these sources, one for each run."""
+    cells = [("softmax", 0), ("softmax", 1), ("hae", 0), ("hae", 1)]
+    return [
+        build.make("digits", name, seed, 0.5, provenance={what: values[place] for what, values in sources.items()})
+        for place, (name, seed) in enumerate(cells)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("sources", "said"),
+    [
+        ({"map_source": ("a", "a", "b", "c")}, "digits hae: the normalizer's code was not the same in all runs: "),
+        ({"model_source": ("a", "a", "b", "b")}, "digits: the model's code was not the same in all runs: "),
+        ({"data_source": ("a", "b", "b", "b")}, "digits: the code that builds the data set was not the same in all"),
+    ],
+)
+def test_a_cell_or_comparison_of_runs_that_other_source_made_is_warned_of(
+    build: SimpleNamespace, sources: dict, said: str
+) -> None:
+    runs = build.runs_of(made_by(build, **sources))
+    assert len(runs.warnings) == 1
+    assert runs.warnings[0].startswith(said)
+    assert "1 run of " in runs.warnings[0] or "2 runs of a (softmax), such as " in runs.warnings[0]
+    assert ".json" in runs.warnings[0]
+
+
+@pytest.mark.parametrize(
+    "sources",
+    [
+        {"map_source": ("a", "a", "b", "b"), "model_source": ("c",) * 4, "data_source": ("d",) * 4},
+        {"map_source": ("a", None, "b", None), "model_source": ("c", None, None, "c")},
+        {},
+    ],
+    ids=["the same", "not recorded in all", "not recorded"],
+)
+def test_runs_of_one_source_or_of_none_that_is_recorded_are_not_warned_of(
+    build: SimpleNamespace, sources: dict
+) -> None:
+    assert build.runs_of(made_by(build, **sources)).warnings == ()

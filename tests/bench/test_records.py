@@ -5,12 +5,14 @@ import os
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from bench import records
+from bench import domains, records
 from bench.records import Record, RecordError, UnreadableError, read, record_path, scan, write
+from tests.bench.helpers import ROOT
 from tests.conftest import Tally
 
 FIELDS: dict[str, Any] = {
@@ -259,3 +261,47 @@ def test_whatever_a_field_holds_the_record_is_read_or_refused_by_name(path: Path
         assert {"type", "message"} <= set(error)
         assert record_path(path.parent, *record.key, record.fingerprint).parent.parent.parent == path.parent
         assert len(record.fingerprint) <= 220
+
+
+@pytest.mark.parametrize(
+    ("part", "name", "value", "domain"),
+    [
+        ("metrics", "train_seconds", -5.0, "a number of seconds, 0 or more"),
+        ("metrics", "support", 7.5, "a share of 1; a percentage must be divided by 100"),
+        ("metrics", "validation_macro_f1", 83.0, "a share of 1; a percentage must be divided by 100"),
+        ("metrics", "test_loss", -0.1, "a cross-entropy, 0 or more"),
+        ("metrics", "alpha_mean", 0.5, "an α of entmax, 1 or more"),
+        ("metrics", "peak_memory_mb", -1.0, "a number of MiB, 0 or more"),
+        ("attention", "support", [[0.5, 1.0], [7.5, 0.5]], "a share of 1; a percentage must be divided by 100"),
+        ("attention", "entropy", [[-1.0]], "an entropy in nats, 0 or more"),
+    ],
+)
+def test_an_impossible_number_is_refused_with_its_file(
+    path: Path, tmp_path: Path, part: str, name: str, value: Any, domain: str
+) -> None:
+    write(path, made(), tmp_path)
+    content = json.loads(path.read_text(encoding="utf-8"))
+    path.write_text(json.dumps(content | {part: {name: value}}), encoding="utf-8")
+    number = max(np.ravel(value), key=abs)
+    with pytest.raises(records.ImpossibleError) as refused:
+        read(path)
+    assert str(refused.value) == f"{path}: {part}.{name} is {number:g}, which is not {domain}"
+
+
+def test_numbers_at_the_ends_of_their_domains_and_beside_them_by_rounding_are_taken(path: Path, tmp_path: Path) -> None:
+    metrics = {"accuracy": 0.0, "support": 1.0 + 1e-7, "macro_f1": 1.0, "train_seconds": 0.0, "alpha_mean": 1.0}
+    record = made(metrics=metrics | {"informative_mass": 1.5, "anything": -3.0})
+    write(path, record, tmp_path)
+    assert read(path) == record
+
+
+def test_every_metric_that_a_run_writes_has_a_domain() -> None:
+    written = {name for folder in (ROOT / "results").glob("*/records") for name in _metrics_of(folder)}
+    assert {"accuracy", "informative_mass", "wall_seconds"} <= written
+    assert written <= set(domains.METRICS)
+
+
+def _metrics_of(folder: Path) -> set[str]:
+    """The names of the metrics of one record of each data set below `folder`."""
+    first = {path.parent.parent: path for path in records.files(folder)}
+    return {name for path in first.values() for name in read(path).metrics}

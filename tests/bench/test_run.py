@@ -15,6 +15,7 @@ import torch
 
 import bench.classification
 import bench.run
+import bench.trial
 from bench import inputs
 from bench.classification import decode, encode
 from bench.records import Record, read, write
@@ -106,7 +107,7 @@ def test_a_normalizer_without_alpha_has_none_and_top_k_has_the_support_it_impose
 
 def test_provenance_names_code_packages_and_hardware(hae: Record) -> None:
     keys = "code_version code_dirty python torch numpy scikit_learn hydra_core system cpu "
-    keys += "threads kernel compiled data_hash device"
+    keys += "threads kernel compiled data_hash device map_source model_source data_source"
     assert set(hae.provenance) == set(keys.split())
     assert hae.provenance["torch"] == importlib.metadata.version("torch")
     assert hae.provenance["code_version"] == CODE["code_version"]
@@ -226,3 +227,12 @@ def test_fashion_mnist_is_learned_in_one_epoch() -> None:
     record = run(config(f"data.root={root}", *sizes, dataset="fashion_mnist"))
     assert record.metrics["parameters"] == 104_970
     assert (record.metrics["accuracy"] or 0) > 0.2  # chance is 0.1 with a standard deviation of 0.013
+
+
+def test_a_run_with_an_impossible_number_has_failed(tiny: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bench.trial, "peak_mb", lambda _device: -1.0)
+    record = run(config(*tiny))
+    assert record.status == "failed"
+    assert record.error is not None
+    assert record.error["message"] == "peak_memory_mb is -1, which is not a number of MiB, 0 or more"
+    assert record.metrics == {}
