@@ -21,7 +21,8 @@ from tests.bench.helpers import archived, end, finish, group, recorded, results,
 from tests.bench.launchers.test_settings import content
 
 pytest.importorskip("submitit", reason="the launchers of submitit need it")
-from bench.launchers.with_submitit import Local, Slurm
+from bench.launchers.with_slurm import Slurm
+from bench.launchers.with_submitit import Local
 
 pytestmark = [
     pytest.mark.slow,
