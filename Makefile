@@ -11,7 +11,7 @@ ARGS ?=
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 .DEFAULT_GOAL := help
-.PHONY: help setup bench test faults coverage lint types data paper attention-pooling length-generalization tables report speed explorer licences clean
+.PHONY: help setup bench test cluster-tests faults coverage lint types data paper attention-pooling length-generalization tables report speed explorer licences clean
 
 help:  ## print this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -33,6 +33,10 @@ bench: setup  ## run the demonstration: 2 data sets, 7 normalizers, 5 seeds; tab
 
 test: setup  ## run all tests
 	$(BIN)/python -m pytest -n auto $(ARGS)
+
+# Most tests wait for the clusters most of the time, so that more of them run at once than there are processors.
+cluster-tests: setup  ## run the tests marked cluster with a real Slurm and Ray, started for them on this machine; needs root
+	$(BIN)/python tests/cluster/run.py --install $(BIN)/python -m pytest -n 6 --dist worksteal -m cluster $(ARGS)
 
 faults: setup  ## break things on purpose and print what each fault cost: records lost, wrong results, the message
 	$(BIN)/python -m pytest -n auto -m fault $(ARGS)

@@ -1,4 +1,4 @@
-"""Starts a Slurm and a Ray of two nodes each on this machine, runs a command with them, and stops what it started.
+"""Starts a Slurm of several nodes and a Ray of two on this machine, runs a command with them, and stops what it started.
 
     python tests/cluster/run.py [--install] COMMAND ...
 
@@ -28,14 +28,14 @@ PACKAGES = ("slurmctld", "slurmd", "slurm-client", "munge")
 UNAVAILABLE = 77
 """Exit status where there is no Slurm and none can be installed."""
 PR_SET_CHILD_SUBREAPER = 36
-NODES = ("n1", "n2", "n3")
+NODES = ("n1", "n2", "n3", "n4", "n5")
 DOCS = Path(__file__).resolve().parents[2] / "docs" / "cluster.md"
 STARTS = 60.0
 """Seconds that daemons have to start."""
 SLURM_CONF = """
 ClusterName=normbench
 SlurmctldHost={host}(127.0.0.1)
-SlurmctldPort={ports[0]}
+SlurmctldPort={port}
 AuthType=auth/munge
 # A requeued job waits until the credential of its first start has expired.
 AuthInfo=socket={folder}/munge.socket,cred_expire=5
@@ -65,16 +65,16 @@ SlurmdTimeout=10
 ReturnToService=2
 # The nodes say that they have more processors than this machine: the jobs of the tests wait most of the time.
 SlurmdParameters=config_overrides
-NodeName=n1 NodeHostname={host} NodeAddr=127.0.0.1 Port={ports[1]} CPUs=4 RealMemory=4000
-NodeName=n2 NodeHostname={host} NodeAddr=127.0.0.1 Port={ports[2]} CPUs=4 RealMemory=4000
-NodeName=n3 NodeHostname={host} NodeAddr=127.0.0.1 Port={ports[3]} CPUs=1 RealMemory=4000
-PartitionName=short Nodes=n1,n2 Default=YES MaxTime=30 DefMemPerCPU=900 PriorityTier=1 OverSubscribe=NO
-PartitionName=frail Nodes=n2 MaxTime=30 DefMemPerCPU=900 PriorityTier=1
-PartitionName=urgent Nodes=n1,n2 MaxTime=30 DefMemPerCPU=900 PriorityTier=2 PreemptMode=OFF
+{nodes}
+PartitionName=short Nodes=n1,n2 Default=YES MaxTime=30 DefMemPerCPU=900 PriorityTier=1
 PartitionName=apart Nodes=n3 MaxTime=30 DefMemPerCPU=900
+PartitionName=frail Nodes=n4 MaxTime=30 DefMemPerCPU=900
+PartitionName=low Nodes=n5 MaxTime=30 DefMemPerCPU=900 PriorityTier=1
+PartitionName=urgent Nodes=n5 MaxTime=30 DefMemPerCPU=900 PriorityTier=2
 """
-"""Partitions: `short`; `frail`, one node, which tests kill; `urgent`, whose jobs preempt those of the others; `apart`,
-whose node has a /mnt of its own, so that it does not see what the others share there."""
+"""Partitions: `short`, two nodes; `apart`, whose node has a /mnt of its own, so that it does not see what is shared
+there; `frail`, whose node is killed; `low`, whose jobs are preempted by those of `urgent`."""
+NODE = "NodeName={name} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} CPUs=6 RealMemory=6000"
 
 
 class Daemons:
@@ -164,7 +164,7 @@ def wait_for(what: str, words: Sequence[str], found: str) -> None:
 
 
 def start_slurm(daemons: Daemons) -> None:
-    """A controller and three nodes, each node with processors enough for the tests to share; see SLURM_CONF."""
+    """A controller and nodes, each with processors enough for the tests to share; see SLURM_CONF."""
     folder = daemons.folder
     key = folder / "munge.key"
     key.write_bytes(os.urandom(1024))
@@ -178,22 +178,17 @@ def start_slurm(daemons: Daemons) -> None:
         (folder / node).mkdir()
     conf = folder / "slurm.conf"
     host = socket.gethostname().partition(".")[0]
-    conf.write_text(SLURM_CONF.format(folder=folder, host=host, ports=free_ports(4)), encoding="utf-8")
+    port, *ports = free_ports(1 + len(NODES))
+    nodes = [NODE.format(name=name, host=host, port=port) for name, port in zip(NODES, ports, strict=True)]
+    conf.write_text(SLURM_CONF.format(folder=folder, host=host, port=port, nodes="\n".join(nodes)), encoding="utf-8")
     os.environ["SLURM_CONF"] = str(conf)
     daemons.start("slurmctld", "slurmctld", "-D")
-    start_node(daemons, "n1")
-    start_node(daemons, "n2")
-    apart = 'mount -t tmpfs none /mnt && exec "$@"'
-    daemons.start("n3", "unshare", "--mount", "bash", "-c", apart, "-", "slurmd", "-D", "-N", "n3")
-    wait_for(
-        "Slurm",
-        ["sinfo", "--noheader", "--Node", "--format=%N %T", "--partition=short,apart"],
-        "(?s)n1 idle.*n2 idle.*n3 idle",
-    )
-
-
-def start_node(daemons: Daemons, name: str) -> None:
-    daemons.start(name, "slurmd", "-D", "-N", name)
+    for name in NODES:
+        slurmd = ["slurmd", "-D", "-N", name]
+        apart = ["unshare", "--mount", "bash", "-c", 'mount -t tmpfs none /mnt && exec "$@"', "-"]
+        daemons.start(name, *(apart if name == "n3" else []), *slurmd)
+    words = ["sinfo", "--noheader", "--Node", "--format=%N %T"]
+    wait_for("Slurm", words, "(?s)" + ".*".join(f"{name} idle" for name in NODES))
 
 
 def start_ray(daemons: Daemons) -> None:
