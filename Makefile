@@ -36,7 +36,7 @@ test: setup  ## run all tests
 
 # Most tests wait for the clusters most of the time, so that more of them run at once than there are processors.
 cluster-tests: setup  ## run the tests marked cluster with a real Slurm and Ray, started for them on this machine; needs root
-	$(BIN)/python tests/cluster/run.py --install $(BIN)/python -m pytest -n 6 --dist worksteal -m cluster $(ARGS)
+	$(BIN)/python tests/cluster/run.py --install $(BIN)/python -m pytest -n 5 --dist worksteal -m cluster $(ARGS)
 
 faults: setup  ## break things on purpose and print what each fault cost: records lost, wrong results, the message
 	$(BIN)/python -m pytest -n auto -m fault $(ARGS)

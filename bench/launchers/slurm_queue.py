@@ -36,7 +36,7 @@ class Queue(SlurmInfoWatcher):
 
     def __init__(self, delay_s: int) -> None:
         super().__init__(delay_s)
-        self._said: set[str] = set()
+        self.said: list[str] = []
 
     def get_state(self, job_id: str, mode: str = "standard") -> str:
         """The job's state as squeue spells it; UNKNOWN where it could not be asked yet."""
@@ -74,8 +74,8 @@ class Queue(SlurmInfoWatcher):
                 yield reason
 
     def _say(self, line: str) -> None:
-        if line not in self._said:
-            self._said.add(line)
+        if line not in self.said:
+            self.said.append(line)
             print(f"notice: {line}", file=sys.stderr, flush=True)
 
 

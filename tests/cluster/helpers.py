@@ -11,7 +11,7 @@ from typing import Any
 
 from bench import records
 from bench.launchers.settings import SlurmSettings
-from bench.launchers.slurm_queue import states
+from bench.launchers.slurm_queue import Queue, states
 from bench.launchers.with_slurm import Slurm
 from tests.bench.helpers import changed, recorded, results
 from tests.bench.launchers.test_settings import content
@@ -25,7 +25,9 @@ Results = dict[tuple[str, str, int], dict[str, Any]]
 def slurm(*, parallel: int | None = None, threads: int = 1, **changes: Any) -> Slurm:
     """The launcher with the settings of its file and these `changes`."""
     settings = {"partition": "short", "minutes": 20, **changes}
-    return Slurm(SlurmSettings(**content("submitit_slurm", **settings)), parallel, threads)
+    cluster = Slurm(SlurmSettings(**content("submitit_slurm", **settings)), parallel, threads)
+    cluster.queue = Queue(delay_s=3)  # so that no test waits for a minute
+    return cluster
 
 
 def endless(raw: Raw) -> Raw:

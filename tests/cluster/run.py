@@ -1,4 +1,4 @@
-"""Starts a Slurm of several nodes and a Ray of two on this machine, runs a command with them, and stops what it started.
+"""Starts a Slurm of five nodes and a Ray of two on this machine, runs a command, and stops what it started.
 
     python tests/cluster/run.py [--install] COMMAND ...
 

@@ -15,7 +15,7 @@ import pytest
 from bench import records
 from bench.launchers.dispatch import JOBS
 from bench.schema import ConfigError
-from bench.state import look
+from bench.state import held, look
 from bench.sweep import sweep
 from tests.bench.helpers import archived, changed, recorded, wait_for
 from tests.cluster.helpers import (
@@ -143,9 +143,9 @@ def test_a_job_that_dies_without_accounting_is_tried_again_within_parallel(
         wait_for(lambda: begun(tmp_path / "r") == 1, "the first run to begin")
         for pid in processes_of(tmp_path / "r"):
             os.kill(pid, signal.SIGKILL)
-        while len(cluster.arrays) < 3 and begun(tmp_path / "r") < 4:
-            time.sleep(0.5)
-            most = max(most, sum(state == "RUNNING" for state in of_sweep(cluster).values()))
+        while len(list(records.files(tmp_path / "r"))) < 4:
+            time.sleep(0.1)
+            most = max(most, len(held(tmp_path / "r" / records.LOCKS)))
 
     with meanwhile(kill_and_watch):
         assert sweep(runs(tmp_path / "r"), cluster) == 0
@@ -169,14 +169,14 @@ def test_jobs_that_a_person_cancelled_are_not_made_and_said_to_be_so(
     runs: Runs, tmp_path: Path, capsys: Capture
 ) -> None:
     one, two, three, four = runs(tmp_path / "r")
-    cluster = slurm(retries=2, parallel=3)  # so that of the two that end, one has to wait
+    cluster = slurm(retries=2, parallel=3)
 
     def cancel() -> None:
         wait_for(lambda: begun(tmp_path / "r") >= 3, "three runs to begin")
         (array,) = cluster.arrays
         said("scancel", f"{array}_0")
         wait_for(lambda: of_sweep(cluster).get(f"{array}_0") == "CANCELLED", "the job to be cancelled")
-        wait_for(lambda: len(list(records.files(tmp_path / "r"))) >= 2, "the others to go on")
+        wait_for(lambda: len(list(records.files(tmp_path / "r"))) >= 3, "the others to end")
         said("scancel", array)
 
     with meanwhile(cancel):
@@ -207,26 +207,25 @@ def test_a_partition_that_is_not_there_is_refused_and_nothing_is_left(runs: Runs
 
 def test_more_jobs_than_an_array_may_have_are_refused_with_the_remedy(runs: Runs, tmp_path: Path) -> None:
     one = runs(tmp_path / "r")[1]
-    with pytest.raises(ConfigError, match="MaxArraySize of 11: raise hydra.launcher.runs_per_job to 2 or more"):
+    with pytest.raises(ConfigError, match=r"MaxArraySize of 11: raise hydra\.launcher\.runs_per_job to 2 or more"):
         sweep([changed(one, "seed", seed) for seed in range(12)], slurm())
 
 
 def test_jobs_that_will_never_begin_are_said_to_wait_and_why(runs: Runs, tmp_path: Path, capsys: Capture) -> None:
     cluster = slurm(minutes=50)  # the partition allows 30
-    reason = ""
 
     def give_up() -> None:
-        nonlocal reason
-        wait_for(lambda: alive(cluster), "the jobs to wait")
-        wait_for(lambda: cluster.queue._said, "the notice")
-        time.sleep(3)  # time enough to say it again
+        wait_for(lambda: any("PartitionTimeLimit" in line for line in cluster.queue.said), "the notice")
+        asked = cluster.queue.num_calls
+        wait_for(lambda: cluster.queue.num_calls > asked, "Slurm to be asked once more")
         interrupt()
 
     with meanwhile(give_up):
         assert sweep(runs(tmp_path / "r"), cluster) == 130
     notices = [line for line in capsys.readouterr().err.splitlines() if line.startswith("notice")]
     remedy = "hydra.launcher.minutes is more than the partition allows; Ctrl-C ends the sweep"
-    assert notices == [f"notice: jobs wait in Slurm's queue for the reason PartitionTimeLimit: {remedy}"]
+    assert notices[-1] == f"notice: jobs wait in Slurm's queue for the reason PartitionTimeLimit: {remedy}"
+    assert len(set(notices)) == len(notices) <= 2  # at first Slurm may give another reason
     assert alive(cluster) == {}
 
 
