@@ -1,18 +1,22 @@
 """Tests with the Slurm and the Ray that `make cluster-tests` starts; without them they are skipped."""
 
 import os
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from filelock import FileLock
 
 from bench.sweep import sweep
-from tests.bench.conftest import command, data_root, process_state, tiny
-from tests.bench.helpers import changed
-from tests.bench.launchers.conftest import Runs, runs
+from tests.bench.conftest import command, data_root, fresh_wandb, process_state, tiny
+from tests.bench.helpers import changed, raw
 from tests.cluster.helpers import Results, made
 
-__all__ = ["command", "data_root", "process_state", "runs", "tiny"]
+__all__ = ["command", "data_root", "fresh_wandb", "process_state", "tiny"]
+Runs = Callable[[Path], list[dict[str, Any]]]
+LONG = 40
+"""Epochs of the first seed's runs, enough to be hit while they train."""
 HERE = Path(__file__).parent
 
 
@@ -23,6 +27,19 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if HERE in item.path.parents:
             item.add_marker(pytest.mark.cluster)
             item.add_marker(skip)
+
+
+@pytest.fixture(scope="session")
+def runs(tiny: tuple[str, ...]) -> Runs:
+    """Softmax and HAE with two seeds, into a folder; the two runs of seed 0 are the longer ones, and begin."""
+
+    def make(folder: Path) -> list[dict[str, Any]]:
+        ones = [raw(*tiny, f"results_dir={folder}", "parallel=2", normalizer=name) for name in ("softmax", "hae")]
+        return [
+            changed(changed(one, "seed", seed), "train.epochs", 1 if seed else LONG) for one in ones for seed in (0, 1)
+        ]
+
+    return make
 
 
 @pytest.fixture(scope="session")
