@@ -11,7 +11,9 @@ import argparse
 import contextlib
 import ctypes
 import os
+import random
 import re
+import secrets
 import shutil
 import signal
 import socket
@@ -30,6 +32,7 @@ UNAVAILABLE = 77
 PR_SET_CHILD_SUBREAPER = 36
 NODES = ("n1", "n2", "n3", "n4", "n5")
 DOCS = Path(__file__).resolve().parents[2] / "docs" / "cluster.md"
+PORTS = range(20000, 30000)
 STARTS = 60.0
 """Seconds that daemons have to start."""
 SLURM_CONF = """
@@ -143,12 +146,15 @@ def install() -> None:
 
 
 def free_ports(count: int) -> list[int]:
-    """Ports of 127.0.0.1 that nobody listens at."""
-    with contextlib.ExitStack() as stack:
-        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for one in sockets:
-            one.bind(("127.0.0.1", 0))
-        return [int(one.getsockname()[1]) for one in sockets]
+    """Ports of 127.0.0.1 that nobody listens at, and that the system gives to nobody who does not ask for them."""
+    found: list[int] = []
+    for port in random.sample(PORTS, len(PORTS)):
+        with socket.socket() as one, contextlib.suppress(OSError):
+            one.bind(("127.0.0.1", port))
+            found.append(port)
+        if len(found) == count:
+            return found
+    raise OSError(f"there are no {count} free ports from {PORTS[0]} to {PORTS[-1]}")
 
 
 def wait_for(what: str, words: Sequence[str], found: str) -> None:
@@ -193,6 +199,7 @@ def start_slurm(daemons: Daemons) -> None:
 
 def start_ray(daemons: Daemons) -> None:
     """The two `ray start` commands of the documentation, as nodes of one processor each on ports of their own."""
+    os.environ |= {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}  # whatever lies in ~/.ray
     (port,) = free_ports(1)
     address = f"127.0.0.1:{port}"
     options = ["--num-cpus=1", "--object-store-memory=100000000", "--disable-usage-stats"]
@@ -235,6 +242,9 @@ def clusters() -> Iterator[None]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--install", action="store_true", help="install Slurm with apt where it is missing")
+    parser.add_argument(
+        "--check", action="store_true", help="start nothing; only tell whether a cluster could be started"
+    )
     parser.add_argument("command", nargs=argparse.REMAINDER, help="what is run while the clusters are up")
     arguments = parser.parse_args()
     if arguments.install:
@@ -243,6 +253,8 @@ def main() -> int:
         lacking = f"{', '.join(missing())} not found" if missing() else "this user is not root"
         print(f"no test cluster: {lacking}; as root: apt-get install {' '.join(PACKAGES)}", file=sys.stderr)
         return UNAVAILABLE
+    if arguments.check:
+        return 0
 
     def leave(_number: int, _frame: object) -> None:
         raise KeyboardInterrupt

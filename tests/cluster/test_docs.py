@@ -1,4 +1,4 @@
-"""Every command of docs/cluster.md, carried out: data sets and epochs are smaller, and the cluster is the tests' own."""
+"""Every command of docs/cluster.md is run: with less data and fewer epochs, and on the tests' own cluster."""
 
 import os
 import re
