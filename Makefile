@@ -11,7 +11,7 @@ ARGS ?=
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 .DEFAULT_GOAL := help
-.PHONY: help setup bench test floors faults coverage lint types data paper attention-pooling length-generalization tables report speed explorer licences clean
+.PHONY: help setup bench test cluster-tests floors faults coverage lint types data paper attention-pooling length-generalization tables report speed explorer licences clean
 
 help:  ## print this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -36,6 +36,10 @@ test: setup  ## run all tests
 
 floors: setup  ## run a quick part of the tests with the lowest versions of the packages that pyproject.toml allows
 	.ci/floors $(ARGS)
+
+# Most tests wait for the clusters most of the time, so that more of them run at once than there are processors.
+cluster-tests: setup  ## run the tests marked cluster with a real Slurm and Ray, started for them on this machine; needs root
+	$(BIN)/python tests/cluster/run.py --install $(BIN)/python -m pytest -n 5 --dist worksteal -m cluster $(ARGS)
 
 faults: setup  ## break things on purpose and print what each fault cost: records lost, wrong results, the message
 	$(BIN)/python -m pytest -n auto -m fault $(ARGS)

@@ -3,10 +3,13 @@
 import contextlib
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from bench.errors import ConfigError
 
 if TYPE_CHECKING:
     from bench.plan import Job
@@ -70,6 +73,22 @@ def write(jobs: "Sequence[Job]", todo: "Sequence[Job]", workers: int) -> None:
         with contextlib.suppress(OSError):  # whatever is wrong with the folder shows when a record is written
             part.write_text(json.dumps(content), encoding="utf-8")
             part.replace(folder / NAME)
+
+
+@contextmanager
+def restored_if_refused(jobs: "Sequence[Job]") -> Iterator[None]:
+    """Put back the plans that were in the folders of `jobs` where a ConfigError inside says that nothing began."""
+    paths = {job.results_dir / NAME for job in jobs}
+    before = {path: path.read_bytes() for path in paths if path.is_file()}
+    try:
+        yield
+    except ConfigError:
+        with contextlib.suppress(OSError):
+            for path in paths - before.keys():
+                path.unlink(missing_ok=True)
+            for path, content in before.items():
+                path.write_bytes(content)
+        raise
 
 
 def read(folder: Path) -> PlanFile | None:

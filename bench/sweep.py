@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from bench import interrupts, outdated, planfile, wandb_sweep
-from bench.launchers.cluster import Cluster, batches, in_batches
+from bench.launchers.cluster import Cluster, batches
+from bench.launchers.dispatch import in_batches
 from bench.plan import Job, Plan, at_once, plan
 from bench.pool import in_this_process, in_workers
 from bench.progress import Progress, duration
@@ -58,10 +59,11 @@ def sweep(raws: Sequence[Mapping[str, Any]], cluster: Cluster | None = None) -> 
     interrupted = False
     if todo:
         workers, outcomes = _start(todo, raws[0], cluster)
-        planfile.write(planned.jobs, todo, workers)
-        print(f"{len(todo)} to run with {workers} worker{'s' * (workers > 1)}, the longest first", flush=True)
         stop = raws[0]["on_error"] == "stop"
-        interrupted = _make(outcomes, Progress(todo, len(done), workers), stop=stop, failures=failures)
+        with planfile.restored_if_refused(planned.jobs):
+            planfile.write(planned.jobs, todo, workers)
+            print(f"{len(todo)} to run with {workers} worker{'s' * (workers > 1)}, the longest first", flush=True)
+            interrupted = _make(outcomes, Progress(todo, len(done), workers), stop=stop, failures=failures)
     code = _close(planned, failures, interrupted, time.monotonic() - start)
     for line in wandb_sweep.waiting(planned.jobs):
         print(line)

@@ -62,7 +62,7 @@ class SubmititSlurmLauncher(_ClusterLauncher):
     def cluster(self, settings: Mapping[str, Any], raws: list[dict[str, Any]]) -> Cluster:
         typed = validate_settings(settings, SlurmSettings)
         check_runs(typed, raws)
-        from bench.launchers.with_submitit import Slurm
+        from bench.launchers.with_slurm import Slurm
 
         return Slurm(typed, raws[0]["parallel"], _threads(raws))
 

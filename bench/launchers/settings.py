@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from bench.schema import ConfigError, suggest
 
@@ -22,17 +22,42 @@ class LocalSettings(Settings):
     minutes: int = Field(ge=1)
 
 
+TAKEN = {
+    "time": "hydra.launcher.minutes",
+    "partition": "hydra.launcher.partition",
+    "account": "hydra.launcher.account",
+    "qos": "hydra.launcher.qos",
+    "constraint": "hydra.launcher.constraint",
+    "mem": "hydra.launcher.memory_gb",
+    "cpus-per-task": "hydra.launcher.cpus",
+    "gpus-per-node": "hydra.launcher.gpus",
+    **dict.fromkeys(("array", "output", "error", "open-mode", "signal", "nodes", "ntasks-per-node"), ""),
+}
+"""Options of sbatch that the launcher sets by itself, with the setting that is to be used instead, if there is one."""
+
+
 class SlurmSettings(Settings):
     cpus: int | None = Field(ge=1)
     memory_gb: float | None = Field(gt=0)
     gpus: int = Field(ge=0)
-    minutes: int = Field(ge=1)
+    minutes: int = Field(ge=2)  # a job is asked to leave up to 90 s before
     partition: str | None
     account: str | None
     qos: str | None
     constraint: str | None
     setup: list[str]
-    options: dict[str, str | int | bool]
+    options: dict[str, str | int | bool] | None
+
+    @field_validator("options")
+    @classmethod
+    def _not_taken(cls, options: dict[str, str | int | bool] | None) -> dict[str, str | int | bool]:
+        """The options as sbatch spells them."""
+        spelled = {key.lstrip("-").replace("_", "-"): value for key, value in (options or {}).items()}
+        for key in spelled:
+            if key in TAKEN:
+                remedy = f"use {TAKEN[key]}" if TAKEN[key] else "leave it out"
+                raise ValueError(f"{key} is set by the launcher; {remedy}")
+        return spelled
 
 
 class RaySettings(Settings):
@@ -61,6 +86,8 @@ def _fault(fault: Any, kind: type[Settings]) -> str:
     if fault["type"] == "missing":
         return f"{key} is missing; give it as {key}=VALUE"
     value = fault["input"]
+    if fault["type"] == "value_error":
+        return f"{key}: {fault['ctx']['error']}"
     return f"{key}={value!r}: {fault['msg'].lower()}, got {type(value).__name__}"
 
 

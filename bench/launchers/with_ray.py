@@ -3,6 +3,7 @@
 import contextlib
 import logging
 import os
+import socket
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,12 +12,15 @@ from typing import Any
 import ray
 
 from bench.launchers.batch import Batch
+from bench.launchers.cluster import End
 from bench.launchers.settings import RaySettings
 from bench.pool import STOP_SECONDS
 from bench.schema import ConfigError
 
 POLL_SECONDS = 0.2
 GIB = 2**30
+CONNECT_SECONDS = 10.0
+"""How long the head of a Ray cluster has to accept a connection."""
 HANDED_ON = "NORMALIZERS_"
 """Beginning of the variables that choose how normalizers compute; Ray's nodes have an environment of their own."""
 
@@ -25,10 +29,11 @@ class Ray:
     """Tasks of Ray. A task whose process or node died is not Ray's to repeat, but that of `in_batches`."""
 
     here = False
+    bounds_first = False
 
     def __init__(self, settings: RaySettings, parallel: int | None, threads: int) -> None:
         self.settings = settings
-        self.handed = parallel
+        self.max_in_flight = parallel
         self.environment = {name: value for name, value in os.environ.items() if name.startswith(HANDED_ON)}
         self.needs = {
             "CPU": float(settings.cpus or threads),
@@ -40,22 +45,23 @@ class Ray:
     def at_once(self) -> int:
         have = ray.cluster_resources()
         room = min(int(have.get(name, 0.0) // need) for name, need in self.needs.items() if need)
-        return max(1, min(room, self.handed or room))
+        return max(1, min(room, self.max_in_flight or room))
 
     def connect(self) -> None:
         if not ray.is_initialized():
+            address = self.settings.address or os.environ.get("RAY_ADDRESS") or None
             try:
+                _check_reachable(address)
                 # Without an address Ray joins a cluster of this machine that it finds running; "local" begins one.
-                here = None if os.environ.get("RAY_ADDRESS") else "local"
                 ray.init(
-                    self.settings.address or here,
+                    address or "local",
                     include_dashboard=False,
                     log_to_driver=False,
                     logging_level=logging.ERROR,
                 )
             except (ConnectionError, RuntimeError, ValueError) as error:
                 raise ConfigError(
-                    f"hydra.launcher.address={self.settings.address}: {error}; start a cluster with `ray start --head`"
+                    f"hydra.launcher.address={address}: {error}; start a cluster with `ray start --head`"
                     ", or leave the address out for one of this machine alone"
                 ) from error
         nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
@@ -73,19 +79,33 @@ class Ray:
     def ended(self, handles: Sequence[Any]) -> list[Any]:
         return ray.wait(list(handles), num_returns=len(handles), timeout=POLL_SECONDS)[0]
 
-    def why(self, handle: Any) -> str:
+    def end(self, handle: Any) -> End:
         try:
             ray.get(handle)
+        except ray.exceptions.TaskCancelledError:
+            return End("cancelled", "the task was cancelled in Ray")
         except ray.exceptions.RayError as error:
             lines = [line.strip() for line in str(error).splitlines() if line.strip()]
             said = lines[-1] if isinstance(error, ray.exceptions.RayTaskError) else lines[0]
-            return f"the worker process died ({type(error).__name__}: {said})"
-        return "the task ended early"
+            kind = "ran out of memory" if isinstance(error, ray.exceptions.OutOfMemoryError) else "died"
+            return End("died", f"the worker process {kind} ({type(error).__name__})", said)
+        return End("died", "the task ended early")
 
-    def stop(self, handles: Sequence[Any]) -> None:
+    def stop(self, handles: Sequence[Any]) -> bool:
         for handle in handles:
             with contextlib.suppress(ray.exceptions.RayError):
                 ray.cancel(handle)
-        if handles:
-            ray.wait(list(handles), num_returns=len(handles), timeout=STOP_SECONDS)
+        left = ray.wait(list(handles), num_returns=len(handles), timeout=STOP_SECONDS)[1] if handles else []
         ray.shutdown()
+        return not left
+
+
+def _check_reachable(address: str | None) -> None:
+    """Raise ConnectionError where nobody listens at HOST:PORT; Ray itself would go on asking for many minutes."""
+    host, _, port = (address or "").removeprefix("ray://").rpartition(":")
+    if not (host and port.isdecimal()):
+        return  # auto, or nothing, which Ray itself refuses at once where it finds no cluster
+    try:
+        socket.create_connection((host, int(port)), timeout=CONNECT_SECONDS).close()
+    except OSError as error:
+        raise ConnectionError(f"nobody answers there ({error.strerror or error})") from error

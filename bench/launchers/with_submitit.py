@@ -1,65 +1,83 @@
-"""Batches as submitit's jobs: processes of this machine, or elements of a Slurm array.
-
-Slurm asks a job to leave, before its time is over or when it is preempted, by a signal on which submitit starts it
-again: it goes on after the runs that it had told (`Batch.carry_out`).
-"""
+"""Batches as submitit's jobs; here what all of them share, and processes of this machine. Slurm: `with_slurm`."""
 
 import os
+import re
 import signal
 import subprocess
+import sys
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import submitit
-from submitit.slurm.slurm import SlurmInfoWatcher
+from submitit.core.job_environment import JobEnvironment
+from submitit.local.local import LOCAL_REQUEUE_RETURN_CODE
 
 from bench import ROOT
-from bench.launchers.batch import Batch
-from bench.launchers.settings import LocalSettings, SlurmSettings
+from bench.launchers.batch import Batch, Leaving
+from bench.launchers.cluster import End
+from bench.launchers.settings import LocalSettings
 from bench.pool import STOP_SECONDS
 from bench.schema import ConfigError
 
 NAME = "normbench"
-ARRAY = 256
-"""Elements of a Slurm array that may run at once where `parallel` does not say."""
-WATCH_SECONDS = 60
-"""How long Slurm is not asked again which jobs have died; those that end well are seen at once."""
 RULE = "-" * 22
 """What submitit puts around the traceback of a job."""
+SIGNAL_SECONDS = 30
+"""How long before its time limit a job is asked to leave."""
+START_SECONDS = 15
+"""What passes, at most in general, between the start of a job and that of its runs."""
+OUT_OF_MEMORY = re.compile(r"exceeded (job |step )?memory limit|oom[-_ ]kill|out of memory", re.IGNORECASE)
+INHERITED = re.compile("SLURM_|SLURMD_|SUBMITIT_")
+"""Variables that tell a job about itself, and would mislead jobs that are submitted from inside it."""
+KEPT = ("SLURM_CONF", "SLURM_CLUSTERS", "SUBMITIT_PREEMPT_SIGNAL")
+"""Of these, what people set."""
 
 
 @dataclass(frozen=True)
 class CarryOut:
-    """The function of a job; `checkpoint` is what submitit starts again when the job had to leave."""
+    """The function of a job. Slurm asks it to leave up to `early_seconds` before its time is over."""
 
     interrupting: signal.Signals
+    early_seconds: float
+    slurm: bool
 
     def __call__(self, batch: Batch) -> None:
-        batch.carry_out(self.interrupting)
+        asking = signal.Signals[f"SIG{JobEnvironment.USR_SIG}"]
+        batch.carry_out(self.interrupting, Leaving(asking, self.early_seconds, self._queue_again))
 
-    def checkpoint(self, batch: Batch) -> Any:
-        return submitit.helpers.DelayedSubmission(self, batch)
+    def _queue_again(self) -> None:
+        if self.slurm:
+            subprocess.run(["scontrol", "requeue", submitit.JobEnvironment().job_id], check=True, timeout=60)
+        else:
+            sys.stderr.flush()
+            os._exit(LOCAL_REQUEUE_RETURN_CODE)
 
 
-class _Submitit(ABC):
+class Submitit(ABC):
+    """Jobs of submitit."""
+
     poll_seconds: float
-    interrupting: signal.Signals
+    carry_out: CarryOut
 
     @abstractmethod
     def executor(self, folder: Path) -> submitit.AutoExecutor:
         """The executor with all settings, its files in `folder`."""
 
     def submit(self, batches: Sequence[Batch], folder: Path) -> list[submitit.Job[None]]:
+        """See `Cluster`. Jobs import the harness from where this process does."""
         try:
-            with _importable():
-                return self.executor(folder).map_array(CarryOut(self.interrupting), batches)
+            with _environment():
+                return self.executor(folder).map_array(self.carry_out, batches)
         except (submitit.core.utils.FailedJobError, submitit.core.utils.FailedSubmissionError, OSError) as error:
-            raise ConfigError(f"the jobs were not accepted: {error}") from error
+            raise ConfigError(f"the jobs were not accepted: {error}{self.remedy(str(error), batches)}") from error
+
+    def remedy(self, _said: str, _batches: Sequence[Batch]) -> str:
+        """What to change where jobs were refused, as the end of a message."""
+        return ""
 
     def ended(self, handles: Sequence[submitit.Job[None]]) -> list[submitit.Job[None]]:
         found = [job for job in handles if job.done()]
@@ -67,32 +85,38 @@ class _Submitit(ABC):
             time.sleep(self.poll_seconds)
         return found
 
-    def why(self, handle: submitit.Job[None]) -> str:
+    def end(self, handle: submitit.Job[None]) -> End:
+        log = f"its log is {handle.paths.stderr}"
         if handle.paths.result_pickle.exists():
             trace = str(handle.exception()).split(RULE)
-            said = f"the job ended early: {_last_line(trace[1] if len(trace) > 1 else trace[0])}"
-        else:
-            said = f"the worker process died (state {handle.state}): {_last_line(handle.stderr() or '')}"
-        return f"{said.rstrip(': ')}; its log is {handle.paths.stderr}"
+            said = _last_line(trace[1] if len(trace) > 1 else trace[0])
+            return End("died", f"the job ended early with {said.partition(':')[0]}", f"{said}; {log}")
+        return self.death(handle, log)
 
-    def _wait(self, handles: Sequence[submitit.Job[None]]) -> None:
+    @abstractmethod
+    def death(self, handle: submitit.Job[None], log: str) -> End:
+        """How a job ended that left no result; `log` says where its log is."""
+
+    def wait(self, handles: Sequence[submitit.Job[None]]) -> None:
+        """Return when these have ended, or after `STOP_SECONDS`."""
         deadline = time.monotonic() + STOP_SECONDS
         while handles and not all(job.done() for job in handles) and time.monotonic() < deadline:
             time.sleep(self.poll_seconds)
             handles[0].get_info(mode="force")  # asks Slurm of all of them
 
 
-class Local(_Submitit):
+class Local(Submitit):
     """Processes of this machine, as many at once as the pool would have."""
 
     here = True
+    bounds_first = False
 
     poll_seconds = 0.1
-    interrupting = signal.SIGTERM
+    carry_out = CarryOut(signal.SIGTERM, SIGNAL_SECONDS + START_SECONDS, slurm=False)
 
     def __init__(self, settings: LocalSettings, at_once: int) -> None:
         self.settings = settings
-        self.at_once = self.handed = at_once
+        self.at_once = self.max_in_flight = at_once
         # submitit hides GPUs from its local jobs; runs see those that the pool's see.
         self.environment = {"CUDA_VISIBLE_DEVICES": os.environ.get("CUDA_VISIBLE_DEVICES")}
 
@@ -100,7 +124,7 @@ class Local(_Submitit):
         """Nothing to do."""
 
     def executor(self, folder: Path) -> submitit.AutoExecutor:
-        executor = submitit.AutoExecutor(folder, cluster="local", local_max_num_timeout=self.settings.retries)
+        executor = submitit.AutoExecutor(folder, cluster="local")
         executor.update_parameters(name=NAME, timeout_min=self.settings.minutes)
         return executor
 
@@ -112,80 +136,41 @@ class Local(_Submitit):
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
-    def stop(self, handles: Sequence[submitit.Job[None]]) -> None:
+    def death(self, handle: submitit.Job[None], log: str) -> End:
+        said = handle.stderr() or ""
+        reason = "out of memory" if OUT_OF_MEMORY.search(said) else f"state {handle.state}"
+        return End("died", f"the worker process died ({reason})", f"{last_words(said)}{log}")
+
+    def stop(self, handles: Sequence[submitit.Job[None]]) -> bool:
         for _ in range(2):  # the first to record what they are at, the second to end at once
             handles = [job for job in handles if not job.done()]
             for job in handles:
                 os.kill(int(job.job_id), signal.SIGTERM)  # submitit's controller hands it on to its job
-            self._wait(handles)
-
-
-class Slurm(_Submitit):
-    """Elements of a Slurm array, all submitted at once."""
-
-    here = False
-
-    poll_seconds = 1.0
-    interrupting = signal.SIGINT  # SIGTERM says that the job may go on for a while
-    handed = None
-
-    def __init__(self, settings: SlurmSettings, parallel: int | None, threads: int) -> None:
-        self.settings = settings
-        self.at_once = parallel or ARRAY
-        self.threads = threads
-        self.environment: dict[str, str | None] = {}  # sbatch hands all variables on
-
-    def connect(self) -> None:
-        if submitit.SlurmExecutor.affinity() < 0:
-            raise ConfigError(
-                "hydra/launcher=submitit_slurm: there is no srun on this machine; submit from one that has Slurm's "
-                "commands, or use hydra/launcher=submitit_local"
-            )
-        submitit.SlurmJob.watcher = SlurmInfoWatcher(delay_s=WATCH_SECONDS)
-
-    def executor(self, folder: Path) -> submitit.AutoExecutor:
-        settings = self.settings
-        executor = submitit.AutoExecutor(folder, cluster="slurm", slurm_max_num_timeout=settings.retries)
-        executor.update_parameters(
-            name=NAME,
-            timeout_min=settings.minutes,
-            nodes=1,
-            tasks_per_node=1,
-            cpus_per_task=settings.cpus or self.threads,
-            mem_gb=settings.memory_gb,
-            gpus_per_node=settings.gpus or None,
-            slurm_array_parallelism=self.at_once,
-            slurm_partition=settings.partition,
-            slurm_account=settings.account,
-            slurm_qos=settings.qos,
-            slurm_constraint=settings.constraint,
-            slurm_setup=settings.setup or None,
-            slurm_additional_parameters={"requeue": True, **settings.options},
-        )
-        return executor
-
-    def stop(self, handles: Sequence[submitit.Job[None]]) -> None:
-        if not handles:
-            return
-        ids = sorted({job.job_id.partition("_")[0] for job in handles})
-        subprocess.run(["scancel", "--state=PENDING", *ids], check=False)
-        subprocess.run(["scancel", "--signal=INT", *ids], check=False)  # runs are recorded as interrupted
-        self._wait(handles)
-        subprocess.run(["scancel", *ids], check=False)
+            self.wait(handles)
+        return all(job.done() for job in handles)
 
 
 @contextmanager
-def _importable() -> Iterator[None]:
-    """Jobs submitted within import the harness from where this process does."""
-    before = os.environ.get("PYTHONPATH")
-    os.environ["PYTHONPATH"] = os.pathsep.join([str(ROOT), *([before] if before else [])])
+def _environment() -> Iterator[None]:
+    """The environment of jobs that are submitted within: our harness to import, and nothing of a job around us."""
+    before = dict(os.environ)
+    for name in before:
+        if INHERITED.match(name) and name not in KEPT:
+            del os.environ[name]
+    path = before.get("PYTHONPATH")
+    os.environ["PYTHONPATH"] = os.pathsep.join([str(ROOT), *([path] if path else [])])
     try:
         yield
     finally:
-        if before is None:
+        os.environ.update(before)
+        if path is None:
             del os.environ["PYTHONPATH"]
-        else:
-            os.environ["PYTHONPATH"] = before
+
+
+def last_words(log: str) -> str:
+    """The last line of a log, to be followed by more; nothing where it has none."""
+    said = _last_line(log)
+    return f"{said}; " if said else ""
 
 
 def _last_line(text: str) -> str:

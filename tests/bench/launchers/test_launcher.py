@@ -36,7 +36,12 @@ def test_settings_reach_the_cluster_and_folders_are_named_from_the_root(
     )
     assert (code, err) == (0, "")
     ((raws, cluster),) = planned
-    assert (cluster.settings.partition, cluster.settings.gpus, cluster.at_once, cluster.handed) == ("gpu", 1, 7, None)
+    assert (cluster.settings.partition, cluster.settings.gpus, cluster.at_once, cluster.max_in_flight) == (
+        "gpu",
+        1,
+        7,
+        7,
+    )
     assert {raw["results_dir"] for raw in raws} == {str(Path.cwd() / "results/records")}
     assert all(Path(raw["data"]["root"]).is_absolute() for raw in raws)
 
@@ -46,7 +51,23 @@ def test_a_local_launcher_has_as_many_processes_as_the_pool(
 ) -> None:
     pytest.importorskip("submitit", reason="the launchers of submitit need it")
     command(*SWEEP, "hydra/launcher=submitit_local", "parallel=3")
-    assert planned[0][1].at_once == planned[0][1].handed == 3
+    assert planned[0][1].at_once == planned[0][1].max_in_flight == 3
+
+
+@pytest.mark.parametrize(
+    ("word", "options"),
+    [
+        ("hydra.launcher.options={nice: 100}", {"nice": 100}),
+        ("hydra.launcher.options={mail_type: FAIL, requeue: false}", {"mail-type": "FAIL", "requeue": False}),
+        ("+hydra.launcher.options.nice=100", {"nice": 100}),
+    ],
+)
+def test_options_of_sbatch_are_given_as_the_documentation_says(
+    command: Command, planned: list[tuple[list[dict[str, Any]], Any]], word: str, options: dict[str, Any]
+) -> None:
+    pytest.importorskip("submitit", reason="the launchers of submitit need it")
+    assert command(*SWEEP, "hydra/launcher=submitit_slurm", word)[::2] == (0, "")
+    assert planned[0][1].settings.options == options
 
 
 def test_folders_of_a_tracker_are_named_from_the_root() -> None:
@@ -63,7 +84,7 @@ def test_folders_of_a_tracker_are_named_from_the_root() -> None:
     ("name", "package", "module"),
     [
         ("submitit_local", "submitit", "with_submitit"),
-        ("submitit_slurm", "submitit", "with_submitit"),
+        ("submitit_slurm", "submitit", "with_slurm"),
         ("ray", "ray", "with_ray"),
     ],
 )
@@ -81,7 +102,7 @@ def test_a_missing_package_is_named_with_what_installs_it(
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("hydra.launcher.minutes=0",), "hydra.launcher.minutes=0: input should be greater than or equal to 1"),
+        (("hydra.launcher.minutes=0",), "hydra.launcher.minutes=0: input should be greater than or equal to 2"),
         (("hydra.launcher.minute=1",), "Could not override 'hydra.launcher.minute'"),
         (
             ("+hydra.launcher.minute=1",),

@@ -33,6 +33,11 @@ def test_each_file_holds_exactly_the_settings_of_its_launcher(name: str) -> None
         ({"minutes": 1.5}, "^hydra.launcher.minutes=1.5: input should be a valid integer, got float$"),
         ({"setup": "module load x"}, "^hydra.launcher.setup='module load x': input should be a valid list, got str$"),
         ({"partion": "gpu"}, "^hydra.launcher.partion is not a setting of this launcher; did you mean partition"),
+        (
+            {"options": {"time": "1:00:00"}},
+            "^hydra.launcher.options: time is set by the launcher; use hydra.launcher.minutes$",
+        ),
+        ({"options": {"--array": "0-9"}}, "^hydra.launcher.options: array is set by the launcher; leave it out$"),
         ({"retries": -1, "runs_per_job": None}, "hydra.launcher.runs_per_job=None: .*\nhydra.launcher.retries=-1: "),
     ],
 )

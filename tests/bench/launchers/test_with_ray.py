@@ -1,59 +1,36 @@
-"""Tasks of Ray on two nodes, of which one dies."""
+"""Tasks of Ray on this machine, and addresses at which there is no Ray. With several nodes: tests/cluster."""
 
-import contextlib
-import os
-import re
-import signal
+import secrets
+import socket
 import sys
-import threading
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from bench import records
 from bench.launchers.settings import RaySettings
 from bench.schema import ConfigError
 from bench.sweep import sweep
-from tests.bench.helpers import recorded, results, wait_for
+from tests.bench.helpers import recorded, results
 from tests.bench.launchers.test_settings import content
 
 ray = pytest.importorskip("ray", reason="the launcher of Ray needs it")
-from ray.cluster_utils import Cluster  # noqa: E402
-
+from bench.launchers import with_ray  # noqa: E402
 from bench.launchers.with_ray import Ray  # noqa: E402
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(not sys.platform.startswith("linux"), reason="Ray's nodes are killed by signals"),
+    pytest.mark.skipif(not sys.platform.startswith("linux"), reason="Ray runs on Linux here"),
 ]
 Runs = Callable[[Path], list[dict[str, Any]]]
 Results = dict[tuple[str, str, int], dict[str, Any]]
 
 
-@pytest.fixture
-def cluster() -> Iterator[Any]:
-    """A head with one processor; more nodes can be added."""
-    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
-    yield cluster
-    ray.shutdown()
-    cluster.shutdown()
-
-
-def children(parent: int) -> list[int]:
-    """The processes that `parent` started."""
-    found = []
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        with contextlib.suppress(OSError):  # it ended meanwhile
-            if int(stat.read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()[1]) == parent:
-                found.append(int(stat.parent.name))
-    return found
-
-
 @pytest.mark.parametrize(
     ("address", "variable", "asked"),
-    [(None, None, "local"), (None, "", "local"), (None, "a:1", None), ("auto", None, "auto"), ("b:2", "a:1", "b:2")],
+    [(None, None, "local"), (None, "", "local"), (None, "a:1", "a:1"), ("auto", None, "auto"), ("b:2", "a:1", "b:2")],
 )
 def test_without_an_address_ray_is_told_to_begin_here(
     monkeypatch: pytest.MonkeyPatch, address: str | None, variable: str | None, asked: str | None
@@ -61,6 +38,7 @@ def test_without_an_address_ray_is_told_to_begin_here(
     monkeypatch.delenv("RAY_ADDRESS", raising=False)
     if variable is not None:
         monkeypatch.setenv("RAY_ADDRESS", variable)
+    monkeypatch.setattr(with_ray, "_check_reachable", lambda _address: None)
     told: list[str | None] = []
     monkeypatch.setattr(ray, "is_initialized", lambda: False)
     monkeypatch.setattr(ray, "init", lambda where, **_options: told.append(where))
@@ -69,34 +47,16 @@ def test_without_an_address_ray_is_told_to_begin_here(
     assert told == [asked]
 
 
-def test_a_sweep_outlives_a_node_and_makes_the_bits_of_one_process(
-    cluster: Any, runs: Runs, serial: Results, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_tasks_of_ray_on_this_machine_make_the_bits_of_one_process(
+    runs: Runs, serial: Results, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    node = cluster.add_node(num_cpus=1)
-    cluster.wait_for_nodes()
-    folder = tmp_path / "r"
-    killed_while: list[int] = []
-
-    def kill() -> None:
-        begun = (folder / records.LOCKS).glob
-        wait_for(lambda: len(list(begun("*.lock"))) == 2, "a run on each node")
-        killed_while.append(len(list(records.files(folder))))
-        own = [process.process.pid for processes in node.all_processes.values() for process in processes]
-        for pid in [*own, *(child for one in own for child in children(one))]:  # as when its machine loses power
-            os.kill(pid, signal.SIGKILL)
-
-    killer = threading.Thread(target=kill)
-    killer.start()
-    code = sweep(runs(folder), Ray(RaySettings(**content("ray", address=cluster.address)), None, threads=1))
-    killer.join()
-    out, err = capsys.readouterr()
-    assert code == 0, err
-    assert killed_while == [0]
-    assert out.startswith("4 to run with 2 workers, the longest first\n")
-    assert "4 of 4 runs are recorded" in out
-    lost = r"notice: digits/\w+/seed=0: the worker process died \(\w+: .*\); tried again \(1 of 2\)"
-    assert re.search(lost, err), err
-    assert {key: results(record) for key, record in recorded(folder).items()} == serial
+    monkeypatch.delenv("RAY_ADDRESS", raising=False)
+    monkeypatch.setenv("RAY_AUTH_MODE", "token")
+    monkeypatch.setenv("RAY_AUTH_TOKEN", secrets.token_hex(32))  # else Ray writes one into the home folder
+    settings = RaySettings(**content("ray", runs_per_job=2))
+    assert sweep(runs(tmp_path / "r"), Ray(settings, None, threads=1)) == 0
+    assert capsys.readouterr().out.startswith("2 to run with 1 worker, the longest first\n")
+    assert {key: results(record) for key, record in recorded(tmp_path / "r").items()} == serial
     assert not ray.is_initialized()
 
 
@@ -105,3 +65,20 @@ def test_a_cluster_that_is_not_there_is_named(runs: Runs, tmp_path: Path, monkey
     settings = RaySettings(**content("ray", address="nobody:here"))
     with pytest.raises(ConfigError, match=r"^hydra.launcher.address=nobody:here: "):
         sweep(runs(tmp_path / "r"), Ray(settings, None, threads=1))
+
+
+def test_an_address_where_nobody_listens_is_refused_at_once(
+    runs: Runs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))  # and does not listen
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        monkeypatch.setenv("RAY_ADDRESS", address)
+        began = time.monotonic()
+        for given in (address, f"ray://{address}", None):
+            settings = RaySettings(**content("ray", address=given))
+            with pytest.raises(
+                ConfigError, match=rf"address=(ray://)?{address}: nobody answers there \(Connection refused"
+            ):
+                sweep(runs(tmp_path / "r"), Ray(settings, None, threads=1))
+        assert time.monotonic() - began < 60
