@@ -51,8 +51,9 @@ def test_tasks_of_ray_on_this_machine_make_the_bits_of_one_process(
     runs: Runs, serial: Results, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.delenv("RAY_ADDRESS", raising=False)
-    monkeypatch.setenv("RAY_AUTH_MODE", "token")
     monkeypatch.setenv("RAY_AUTH_TOKEN", secrets.token_hex(32))  # else Ray writes one into the home folder
+    monkeypatch.setenv("RAY_AUTH_MODE", "")  # which Ray sets in this process: at the end it is as it was
+    monkeypatch.delenv("RAY_AUTH_MODE")
     settings = RaySettings(**content("ray", runs_per_job=2))
     assert sweep(runs(tmp_path / "r"), Ray(settings, None, threads=1)) == 0
     assert capsys.readouterr().out.startswith("2 to run with 1 worker, the longest first\n")
