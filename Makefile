@@ -10,6 +10,8 @@ ARGS ?=
 
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+# As many processes as there are cores; one that is done takes tests from another.
+PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
 .DEFAULT_GOAL := help
 .PHONY: help setup bench test cluster-tests floors faults coverage lint types data paper attention-pooling length-generalization tables report speed explorer licences clean
 
@@ -32,7 +34,7 @@ bench: setup  ## run the demonstration: 2 data sets, 7 normalizers, 5 seeds; tab
 	$(BIN)/python -m analysis records=results/demo/records out=results/demo analysis=demo
 
 test: setup  ## run all tests
-	$(BIN)/python -m pytest -n auto $(ARGS)
+	$(PYTEST) $(ARGS)
 
 floors: setup  ## run a quick part of the tests with the lowest versions of the packages that pyproject.toml allows
 	.ci/floors $(ARGS)
@@ -42,10 +44,10 @@ cluster-tests: setup  ## run the tests marked cluster with a real Slurm and Ray,
 	$(BIN)/python tests/cluster/run.py --install $(BIN)/python -m pytest -n 5 --dist worksteal -m cluster $(ARGS)
 
 faults: setup  ## break things on purpose and print what each fault cost: records lost, wrong results, the message
-	$(BIN)/python -m pytest -n auto -m fault $(ARGS)
+	$(PYTEST) -m fault $(ARGS)
 
 coverage: setup  ## run all tests and report the lines they reach; fails below 90 %
-	$(BIN)/python -m pytest -n auto --cov $(ARGS)
+	$(PYTEST) --cov $(ARGS)
 
 lint: setup  ## check style and formatting
 	$(BIN)/ruff check .
