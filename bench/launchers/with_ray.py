@@ -11,6 +11,7 @@ from typing import Any
 
 import ray
 
+from bench import ROOT
 from bench.launchers.batch import Batch
 from bench.launchers.cluster import End
 from bench.launchers.settings import RaySettings
@@ -71,6 +72,9 @@ class Ray:
 
     def submit(self, batches: Sequence[Batch], folder: Path) -> list[Any]:
         needs: dict[str, Any] = {"num_cpus": self.needs["CPU"], "num_gpus": self.needs["GPU"], "max_retries": 0}
+        # Workers import the harness from where this process does, as the nodes may have others installed.
+        path = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
+        needs["runtime_env"] = {"env_vars": {"PYTHONPATH": path}}
         if self.needs["memory"]:
             needs["memory"] = self.needs["memory"]
         task: Any = ray.remote(**needs)(Batch.carry_out)

@@ -52,7 +52,8 @@ def test_a_job_that_starts_after_the_code_was_edited_makes_no_record(
     for package in ("bench", "normalizers", "datasets", "analysis", "conf"):
         shutil.copytree(ROOT / package, checkout / package, ignore=shutil.ignore_patterns("__pycache__"))
     words = [*(word for word in tiny if "epochs" not in word), "train.epochs=30", f"results_dir={tmp_path / 'r'}"]
-    sweep = ("-m", "dataset=digits", "normalizer=softmax", "seed=0,1", f"hydra/launcher={name}", "parallel=1")
+    launcher = (f"hydra/launcher={name}", "hydra.launcher.minutes=10", "parallel=1")
+    sweep = ("-m", "dataset=digits", "normalizer=softmax", "seed=0,1", *launcher)
     process = start(*sweep, *words, cwd=checkout, path=(checkout,))
     try:
         wait_for(lambda: begun(tmp_path / "r") == 1, "the first run to begin", process)
